@@ -53,6 +53,7 @@ class ChatServer:
         self.delay = 0.0
         self.allowed: int | None = None  # calls beyond so many wait until it is more, or None
         self.key: str | None = None
+        self.charge: Any = None  # what an answer costs by its `usage`
         self.models: list[str] | None = [MODEL]
         self.lengths: random.Random | None = None  # of reasons, in words
         self.grade_of: Callable[[str], int] = _grade_of
@@ -278,6 +279,7 @@ class Ask:
         self.server.tokens_out += tokens
         self.server.statuses[200] += 1
         usage = {"prompt_tokens": sent, "completion_tokens": tokens, "total_tokens": sent + tokens}
+        usage |= {} if self.server.charge is None else {"cost": self.server.charge}
         about = {"id": f"chatcmpl-{self.server.calls}", "object": "chat.completion", "created": 1, "model": MODEL}
         await send(self.writer, 200, {**about, "usage": usage, **response})
 

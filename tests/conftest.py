@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,8 @@ settings.load_profile("steady")
 gc.disable()  # until the tests are collected: all that there is then stays
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+DATA = SHARED.relative_to(Path(__file__).parents[2])
+WANTING = "real data are not there"
 
 
 def pytest_collection_finish() -> None:
@@ -46,6 +49,15 @@ def no_surroundings() -> Iterator[None]:
         for name in ("RANKGAUGE_DB", "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"):
             patch.delenv(name, raising=False)
         yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line about what was skipped for want of other people's data, which no clone has."""
+    skipped = terminalreporter.getreports("skipped")
+    files = Counter(report.nodeid.partition("::")[0] for report in skipped if WANTING in str(report.longrepr))
+    if files:
+        each = ", ".join(f"{Path(name).name} {number}" for name, number in sorted(files.items()))
+        terminalreporter.write_line(f"{files.total()} skipped for want of other people's data ({DATA}): {each}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -103,7 +115,7 @@ def sized(request: pytest.FixtureRequest) -> Sized:
 def shared() -> Path:
     """The folder of real runs and judgments beside the checkout."""
     if not SHARED.is_dir():
-        pytest.skip(f"real data are not there: {SHARED.relative_to(Path(__file__).parents[2])}")
+        pytest.skip(f"{WANTING}: {DATA}")
     return SHARED
 
 

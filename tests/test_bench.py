@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import math
 import operator
 import os
 import re
@@ -179,7 +180,7 @@ def test_a_suite_of_29_by_12_with_holes(made: Path) -> None:
 
 
 def brute_force(tables: list[Any], pairs: list[tuple[int, int]]) -> tuple[list[float], list[float]]:
-    """p of macro differences over all flips, alone and by step-down max-T; written out with Python's own numbers."""
+    """p of macro differences over all flips, alone and by single-step max-T; written out with Python's own numbers."""
     weighted = [row / (len(tables) * len(table)) for table in tables for row in table]
     columns = [[float(row[a] - row[b]) for row in weighted] for a, b in pairs]
     roots = [sum(value**2 for value in column) ** 0.5 for column in columns]
@@ -190,14 +191,9 @@ def brute_force(tables: list[Any], pairs: list[tuple[int, int]]) -> tuple[list[f
     ]
     near = 1 - 1e-9
     alone = [sum(each[at] >= seen[at] * near for each in sums) / len(sums) for at in range(len(pairs))]
-    order = sorted(range(len(pairs)), key=lambda at: -seen[at] / roots[at])
-    adjusted, last = [0.0] * len(pairs), 0.0
-    for place, at in enumerate(order):
-        rest = order[place:]
-        bar = seen[at] / roots[at] * near
-        count = sum(max(each[other] / roots[other] for other in rest) >= bar for each in sums)
-        last = adjusted[at] = max(last, count / len(sums))
-    return alone, adjusted
+    largest = [max(value / root for value, root in zip(each, roots, strict=True)) for each in sums]
+    shares = [sum(each >= seen[at] / roots[at] * near for each in largest) / len(sums) for at in range(len(pairs))]
+    return alone, [max(each) for each in zip(alone, shares, strict=True)]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -205,35 +201,72 @@ def test_macro_flips_are_those_of_all_sign_patterns(seed: int) -> None:
     random = np.random.default_rng(seed)
     tables = [random.random((size, 4)) for size in (2, 3, 5)]
     pairs = list(itertools.combinations(range(4), 2))
-    flipped = macro.macro_flips(tables, pairs)
+    found = macro.macro_differences(tables, pairs)
     alone, adjusted = brute_force(tables, pairs)
-    assert flipped.exact
-    assert flipped.p.tolist() == alone
-    assert flipped.adjusted.tolist() == adjusted
+    assert all(answer.exact for answer, _ in found)
+    assert [answer.p for answer, _ in found] == alone
+    assert [together.p for _, together in found] == adjusted
+    for answer, together in found:
+        assert answer.interval is not None
+        assert answer.interval[0] <= answer.value <= answer.interval[1]
+        assert (answer.interval[0] > 0 or answer.interval[1] < 0) == (answer.p <= 0.05)
+        if together.interval is not None:
+            assert together.interval[0] <= answer.interval[0]
+            assert answer.interval[1] <= together.interval[1]
 
 
-def test_the_interval_of_one_data_set_is_the_t_interval() -> None:
-    values = np.random.default_rng(0).random(20)
-    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
-    assert macro.macro_interval([values], 0.1) == pytest.approx(tuple(expected), abs=1e-12)
-
-
-def test_the_interval_of_two_data_sets_is_welchs() -> None:
+def test_the_interval_of_two_data_sets_varies_within_each_and_not_between_them() -> None:
+    """Wilson's, of the variance (s₁²/n₁ + s₂²/n₂)/4; the freedom is Satterthwaite's for queries that vary alike."""
     random = np.random.default_rng(1)
-    one, two = random.random(12), random.normal(size=7)
-    expected = stats.ttest_ind(one, -two, equal_var=False).confidence_interval(0.95)
-    assert np.array(macro.macro_interval([one, two])) * 2 == pytest.approx(np.array(expected), abs=1e-12)
+    one, two = random.beta(2, 6, 12), random.beta(6, 2, 7)
+    mean, variance = (one.mean() + two.mean()) / 2, (one.var(ddof=1) / 12 + two.var(ddof=1) / 7) / 4
+    effective = 1 / (1 / (4 * 12) + 1 / (4 * 7))
+    centre = (effective * mean + 0.25) / (effective + 0.5)
+    like = centre * (1 - centre) * (effective + 0.5) / (effective * variance + 0.125 / (effective + 0.5))
+    q = stats.t.ppf(0.975, (1 / 12 + 1 / 7) ** 2 / (1 / 12**2 / 11 + 1 / 7**2 / 6))
+    half = q * math.sqrt(centre * (1 - centre) / like + q**2 / (4 * like**2))
+    ends = [(centre + q**2 / (2 * like) + side * half) / (1 + q**2 / like) for side in (-1, 1)]
+    (found,) = macro.macro_estimates([one[:, None], two[:, None]], bounded=True)
+    assert found == pytest.approx((mean, *ends), rel=1e-12)
+    further = one - one.min()  # another level of one data set moves the mean, and is no scatter
+    for bounded in (True, False):
+        (near,), (far,) = (
+            macro.macro_estimates([each[:, None], two[:, None] + shift], bounded=bounded)
+            for each, shift in ((further + 0.3, -0.1), (further, 0.2))
+        )
+        assert bounded or far.width == pytest.approx(near.width, rel=1e-9)
+        assert far.width < 1.1 * near.width
+
+
+def test_the_macro_average_of_a_measure_without_bounds_has_the_interval_of_the_flips() -> None:
+    """Of one data set: all 2^7 means of the two parts of its queries, spread by √(n/(n − 1)), in order."""
+    values = np.random.default_rng(2).exponential(3, 8)
+    (found,) = macro.macro_estimates([values[:, None]], bounded=False)
+    spread = values.mean() + (values - values.mean()) * math.sqrt(8 / 7)
+    means = []
+    for signs in itertools.product((False, True), repeat=7):
+        part = np.array([*signs, False])
+        ends = sorted((spread[part].mean() if part.any() else math.inf, spread[~part].mean()))
+        means.append((-math.inf, math.inf) if not part.any() else ends)
+    low, high = sorted(each[0] for each in means), sorted((each[1] for each in means), reverse=True)
+    assert found == pytest.approx((values.mean(), low[6], high[6]), rel=1e-9)  # ⌊0.05 · 128⌋ = 6
 
 
 def test_intervals_without_scatter() -> None:
-    assert macro.macro_interval([np.array([0.5, 0.5]), np.array([0.25, 0.25])]) == (0.375, 0.375)
+    tables = [np.full((2, 1), 0.5), np.full((2, 1), 0.25)]
+    (found,) = macro.macro_estimates(tables, bounded=True)
+    assert found.value == 0.375
+    assert 0 < found.low < 0.375 < found.high < 1
+    (none,) = macro.macro_estimates(tables, bounded=False)
+    assert (none.value, math.isnan(none.low)) == (0.375, True)
 
 
 @pytest.mark.parametrize("sizes", [(1,), (1, 1), (1, 8), (40, 1, 8)])
 def test_a_data_set_of_one_query_leaves_no_interval(sizes: tuple[int, ...]) -> None:
     random = np.random.default_rng(0)
     tables = [random.normal([0.9, 0.1], 0.01, size=(size, 2)) for size in sizes]
-    assert macro.macro_interval([table[:, 0] for table in tables]) == (float("-inf"), float("inf"))
+    for bounded in (True, False):
+        assert all(math.isnan(each.low) for each in macro.macro_estimates(tables, bounded=bounded))
     assert macro.rank_intervals(tables, resamples=50) == [None, None]
 
 
@@ -247,7 +280,7 @@ def test_a_data_set_of_one_query_is_named() -> None:
     assert lines[2].split() == ["good", "1.0000", "–", "1", "–", "1", "2", "1"]
     (note,) = (line for line in lines if line.startswith("Caution, single-query: "))
     assert "only one query in one, which" in note
-    assert any("step-down max-T over 1 pair: " in line for line in found.notes())
+    assert any("adjusted for 1 comparison by single-step max-T: " in line for line in found.notes())
     macro = json.loads(found.show("json"))["measures"]["nDCG@10"]["standings"][0]["macro"]
     assert macro == {"value": 1.0, "low": None, "high": None}
     whole = rankgauge.bench({"two": (eight, place)}, "nDCG@10", resamples=50)
@@ -345,7 +378,8 @@ def test_equal_systems_are_separated_in_five_percent_of_suites() -> None:
     pairs = list(itertools.combinations(range(5), 2))
     for _ in range(trials):
         tables = [random.beta(2, 3, (size, 1)) + random.normal(0, 0.2, (size, 5)) for size in (10, 20, 80)]
-        claims += bool((macro.macro_flips(tables, pairs, flips=400, seed=1).adjusted <= 0.05).any())
+        found = macro.macro_differences(tables, pairs, flips=400, seed=1)
+        claims += any(together.p <= 0.05 for _, together in found)
     assert 0.035 < claims / trials < 0.066
 
 
@@ -676,14 +710,43 @@ def test_the_table() -> None:
     assert any(line.startswith("Caution, few-queries: fewer than 25 queries in one (2), two (1)") for line in lines)
 
 
+def test_a_pair_decides_for_itself_and_what_is_said_of_all_is_adjusted(made: Path) -> None:
+    """JSON: p beside its interval, the adjusted p beside its own; groups, marks and the best are by it."""
+    found = rankgauge.bench(made, "nDCG@10", flips=2_000)
+    data = json.loads(found.show("json"))["measures"]["nDCG@10"]
+    systems = [name for name, standing in found.first.standings.items() if not standing.missing]
+    assert len(data["pairs"]) == len(systems) * (len(systems) - 1) // 2
+    apart = set()
+    for pair in data["pairs"]:
+        own, together = pair["difference"], pair["difference_simultaneous"]
+        assert (own["low"] > 0 or own["high"] < 0) == (pair["p"] <= 0.05) == (pair["decision"] != "not significant")
+        assert (together["low"] > 0 or together["high"] < 0) == (pair["p_adjusted"] <= 0.05)
+        assert together["low"] <= own["low"] <= own["value"] <= own["high"] <= together["high"]
+        assert pair["p"] <= pair["p_adjusted"]
+        assert pair["decided_by"] == "p"
+        apart |= {frozenset((pair["a"], pair["b"]))} if pair["p_adjusted"] <= 0.05 else set()
+    assert any(pair["p"] <= 0.05 < pair["p_adjusted"] for pair in data["pairs"])
+    assert all(apart.isdisjoint(map(frozenset, itertools.combinations(group, 2))) for group in data["groups"])
+    (note,) = (line for line in found.notes() if line.startswith("Best: "))
+    first, second = systems[:2]
+    p = f"{data['pairs'][0]['p_adjusted']:.4f}"
+    assert note == (
+        f"Best: {first} has the highest nDCG@10 of 10 systems, not significantly above {second} (adjusted p = {p})."
+    )
+    three = rankgauge.bench(made, "nDCG@10", flips=2_000, systems=["sys00", "sys04", "sys11"])
+    (note,) = (line for line in three.notes() if line.startswith("Best: "))
+    assert note.startswith("Best: sys11 has the highest nDCG@10 of 3 systems (adjusted p = 0.0005 against sys04). ")
+    assert note.endswith("A winner's mean is optimistic: it was chosen for being high.")
+
+
 def test_papers_marks(made: Path) -> None:
     found = rankgauge.bench(made, "nDCG@10", flips=2_000)
     board = found.first
     place = {name: "abcdefghijkl"[at] for at, name in enumerate(board.standings)}
     worse: dict[str, set[str]] = {name: set() for name in place}
     for pair in board.pairs:
-        if pair.decision != "not significant":
-            winner, loser = (pair.a, pair.b) if pair.decision == "better" else (pair.b, pair.a)
+        if pair.adjusted_decision != "not significant":
+            winner, loser = (pair.a, pair.b) if pair.adjusted_decision == "better" else (pair.b, pair.a)
             worse[winner].add(place[loser])
     rows = [line.split(" | ") for line in found.show("markdown").splitlines() if "| sys" in line][1:13]
     assert len(rows) == 12
@@ -694,7 +757,7 @@ def test_papers_marks(made: Path) -> None:
     against = rankgauge.bench(made, "nDCG@10", flips=2_000, baseline="sys05")
     shown = against.show("markdown", digits=3)
     assert "| sys05 | 0." in shown
-    daggers = {pair.a: pair.decision for pair in against.first.against}
+    daggers = {pair.a: pair.adjusted_decision for pair in against.first.against}
     assert {name for name, each in daggers.items() if each == "better"} == {
         line.split(" | ")[0].removeprefix("| ") for line in shown.splitlines() if "<sup>†</sup>" in line
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -13,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 import rankgauge
@@ -23,9 +24,8 @@ from rankgauge.protocol import DEFAULT
 from rankgauge.sampling.design import Design
 from rankgauge.sampling.draw import THIRDS, pareto, permanent, proportional, shared_out, thirds
 from rankgauge.sampling.sample import Sample, read_sample
-from rankgauge.stats import inference
-from rankgauge.stats.design import design_estimate, design_moments
-from rankgauge.stats.paired import mean_interval, units_of
+from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.inference import Queries, differences, mean_estimates
 from rankgauge.store.project import init
 from rankgauge.store.store import Answer, Label
 from rankgauge.web.projects import files_of
@@ -42,42 +42,53 @@ def drawn(traffic: Any, inclusion: Any, strata: Any = "traffic", ids: Any = None
 # ---- closed forms, and everything that could have been drawn ---------------------------------------------------------
 
 
-def test_of_a_simple_random_sample_it_is_the_t_interval() -> None:
+def wilson(mean: float, variance: float, effective: float, g: float = 1.0) -> tuple[float, float]:
+    """Wilson's interval for the variance that there is, half a query of ½ ± ½ added; as docs/sample.md has it."""
+    centre = (effective * mean + 0.25) / (effective + 0.5)
+    spread = (effective * variance + 0.125 / (effective + 0.5)) / (effective + 0.5)
+    like, q = centre * (1 - centre) / spread, g * float(stats.t.ppf(0.975, effective - 1))
+    half = q * math.sqrt(centre * (1 - centre) / like + q**2 / (4 * like**2))
+    low, high = ((centre + q**2 / (2 * like) + side * half) / (1 + q**2 / like) for side in (-1, 1))
+    return low, high
+
+
+def estimated(sample: Sample, values: Any, *, queries: Any = None, **about: Any) -> Estimate:
+    queries = sample.query_ids if queries is None else queries
+    (found,) = mean_estimates([np.asarray(values)], Design.of(sample, queries, **about).drawn(queries), bounded=True)
+    return found
+
+
+def test_of_a_simple_random_sample_it_is_wilsons_with_the_finite_population() -> None:
+    """40 of 400: g = √(1 − n/N), by hand; of future searches the log is itself a sample, and g is 1."""
     values = np.random.default_rng(1).random(40)
-    found = design_estimate(values, np.full(40, 50.0), np.full(40, 0.02), np.zeros(40, int))
-    expected = stats.t.interval(0.95, 39, values.mean(), stats.sem(values))
-    assert found == pytest.approx((values.mean(), *expected), rel=1e-12)
+    sample = drawn([1.0] * 40, [0.1] * 40)
+    mean, variance = values.mean(), values.var(ddof=1) / 40
+    assert estimated(sample, values) == pytest.approx((mean, *wilson(mean, variance, 40, math.sqrt(0.9))), rel=1e-12)
+    future = estimated(sample, values, population="future")
+    assert future == pytest.approx((mean, *wilson(mean, variance, 40)), rel=1e-12)
 
 
-def test_of_strata_it_is_the_textbooks() -> None:
-    """Cochran: the variance is Σ W² s² / n, with the shares W of the strata; degrees of freedom Σ(n − 1)."""
+def test_queries_that_every_sample_contains_add_nothing_to_the_interval() -> None:
+    """Mean = fixed part + share left to chance × its own mean, and so are both ends; by hand."""
     random = np.random.default_rng(2)
-    sizes, taken = np.array([900, 90, 10]), np.array([20, 15, 10])  # the last stratum is taken whole
-    strata = np.repeat([0, 1, 2], taken)
-    values, inclusion = random.random(45), (taken / sizes)[strata]
-    found = design_moments(values, 1 / inclusion, inclusion, strata)
-    share = sizes / 1000
-    means, spread = zip(*((values[strata == h].mean(), values[strata == h].var(ddof=1)) for h in range(3)), strict=True)
-    assert found.difference == pytest.approx((share * means).sum(), rel=1e-12)
-    variance = share[0] ** 2 * spread[0] / 20 + share[1] ** 2 * spread[1] / 15
-    assert found.error == pytest.approx(math.sqrt(variance), rel=1e-12)
-    assert found.freedom == 19 + 14
+    sure, chance = random.random(3), random.random(20)
+    sample = drawn([50.0] * 3 + [1.0] * 20, [1.0] * 3 + [0.25] * 20)
+    found = estimated(sample, [*sure, *chance])
+    fixed, share = 50 * sure.sum() / 230, 80 / 230
+    ends = wilson(chance.mean(), chance.var(ddof=1) / 20, 20, math.sqrt(0.75))
+    whole = [fixed + share * each for each in (chance.mean(), *ends)]
+    assert found == pytest.approx(whole, rel=1e-12)
 
 
-def test_over_all_samples_the_mean_is_right_and_the_variance_that_of_drawing_with_replacement() -> None:
-    """Every sample of 3 of 6 and 2 of 4: the estimates average to the truth, the variances to Σ W² S² / n."""
-    random = np.random.default_rng(3)
-    values = [random.random(6), random.random(4)]
-    strata, inclusion = np.array([0, 0, 0, 1, 1]), np.array([0.5] * 5)
-    found = [
-        design_moments(np.concatenate([values[0][[*one]], values[1][[*two]]]), 1 / inclusion, inclusion, strata)
-        for one in itertools.combinations(range(6), 3)
-        for two in itertools.combinations(range(4), 2)
-    ]
-    assert len(found) == 20 * 6
-    assert np.mean([each.difference for each in found]) == pytest.approx(np.concatenate(values).mean(), rel=1e-12)
-    expected = 0.36 * values[0].var(ddof=1) / 3 + 0.16 * values[1].var(ddof=1) / 2
-    assert np.mean([each.error**2 for each in found]) == pytest.approx(expected, rel=1e-12)
+@pytest.mark.parametrize("population", ["log", "future"])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_fifteen_queries_of_one_value_are_no_certainty(value: float, population: Any) -> None:
+    """15 of 2,000 queries that all have 1.0: the mean was "1.0000 to 1.0000"."""
+    found = estimated(drawn([1.0] * 15, [15 / 2000] * 15), [value] * 15, population=population)
+    low, high = (found.low, found.high) if value else (1 - found.high, 1 - found.low)
+    assert found.value == value
+    assert high == pytest.approx(1.0)
+    assert 0.75 < low < 0.95
 
 
 @pytest.mark.filterwarnings("ignore::rankgauge.RankgaugeWarning")
@@ -94,53 +105,91 @@ def test_a_part_that_was_drawn_and_not_evaluated_leaves_no_interval(evaluated: l
     """The mean of the head, which is judged first, is sure of itself alone."""
     sample = drawn([9, 8, 3, 2, 1, 1], [1.0, 1.0, 0.5, 0.5, 0.2, 0.2], ["sure", "sure", "mid", "mid", "low", "low"])
     values = np.random.default_rng(4).random(len(evaluated))
-    found = Design.of(sample, evaluated).estimate(evaluated, values)
+    found = estimated(sample, values, queries=evaluated)
     assert (math.isfinite(found.value), math.isfinite(found.low), math.isfinite(found.high)) == (True, known, known)
+    words = "No intervals: too few of the queries that chance drew were evaluated."
+    assert Design.of(sample, evaluated).words.endswith(words) is not known
     judgments = {query: {"a": 1 + at % 2, "b": 2} for at, query in enumerate(evaluated)}
     runs = [{query: {"a": 1.0, "b": 2.0 - 2 * (at % 3 > 0)} for at, query in enumerate(evaluated)}]
     runs.append({query: {"a": 2.0, "b": 1.0} for query in evaluated})
-    gate = rankgauge.check(judgments, *runs, margin=0.9, sample=sample)
-    assert gate.answer == ("pass" if known else "inconclusive")
-    assert ("too few of the queries that chance drew are judged" in " ".join(gate.show().split())) is not known
+    assert known or rankgauge.check(judgments, *runs, margin=0.9, sample=sample).answer == "inconclusive"
 
 
 def test_a_census_has_an_interval_only_where_nothing_lacks() -> None:
+    """Of its log it is the value; of future searches it is a sample as any other."""
     census, ids = drawn([3, 2, 1], [1.0] * 3), ["q00", "q01", "q02"]
-    assert Design.of(census, ids).estimate(ids, np.array([1.0, 0.5, 0.0])) == (2 / 3, 2 / 3, 2 / 3)
-    assert math.isnan(Design.of(census, ids[:2]).estimate(ids[:2], np.array([1.0, 0.5])).low)
+    assert estimated(census, [1.0, 0.5, 0.0]) == (2 / 3, 2 / 3, 2 / 3)
+    assert Design.of(census, ids).words.endswith(" All 3 queries of the log: no uncertainty of sampling.")
+    assert math.isnan(estimated(census, [1.0, 0.5], queries=ids[:2]).low)
+    assert "no uncertainty" not in Design.of(census, ids[:2]).words
+    future = estimated(census, [1.0, 0.5, 0.0], population="future")
+    assert 0 < future.low < 2 / 3 < future.high < 1
 
 
-def test_what_is_sure_adds_no_doubt_and_a_census_has_none() -> None:
-    values = np.array([0.1, 0.9, 0.4])
-    assert design_estimate(values, np.array([2.0, 1, 1]), np.ones(3), np.zeros(3, int)) == (0.375, 0.375, 0.375)
-    alone = design_estimate(values, np.ones(3), np.array([1.0, 1.0, 0.5]), np.zeros(3, int))
-    assert alone.value == pytest.approx(values.mean())
+def test_one_query_that_chance_drew_does_not_tell_how_another_would_differ() -> None:
+    alone = estimated(drawn([1.0] * 3, [1.0, 1.0, 0.5]), [0.1, 0.9, 0.4], per="query")
+    assert alone.value == pytest.approx((0.1 + 0.9 + 2 * 0.4) / 4)
     assert math.isnan(alone.low)
 
 
-def test_a_difference_and_what_it_is_relative_to() -> None:
-    random = np.random.default_rng(4)
-    a, b, weights, inclusion = random.random(30), random.random(30), random.random(30) + 0.1, np.full(30, 0.2)
-    strata = np.arange(30) % 3
-    pair = design_moments(a, weights, inclusion, strata, b)
-    alone, other = (design_moments(each, weights, inclusion, strata) for each in (a - b, b))
-    assert pair[:4] == pytest.approx(alone[:4])
-    assert (pair.other, pair.other_variance) == pytest.approx((other.difference, other.error**2))
-    both = design_moments(a, weights, inclusion, strata).error ** 2
-    assert both == pytest.approx(pair.error**2 + pair.other_variance + 2 * pair.covariance)  # a = (a − b) + b
+def test_a_group_has_the_interval_of_its_own_queries() -> None:
+    """None where chance drew no query of it: how many others of the log belong to it is then unknown."""
+    sample = drawn([9.0, 8.0] + [1.0] * 8, [1.0, 1.0] + [0.5] * 8)
+    values = np.random.default_rng(5).random(10)
+    group = sample.query_ids[1:7]
+    own, whole = drawn([8.0] + [1.0] * 5, [1.0] + [0.5] * 5, ids=group), Design.of(sample, sample.query_ids)
+    (found,) = mean_estimates([values[1:7]], whole.drawn(group), bounded=True)
+    assert found == pytest.approx(estimated(own, values[1:7]), rel=1e-12)
+    (sure,) = mean_estimates([values[:2]], whole.drawn(sample.query_ids[:2]), bounded=True)
+    assert sure.value == pytest.approx(np.average(values[:2], weights=[9, 8]))
+    assert math.isnan(sure.low)
 
 
-def test_a_group_is_a_part_of_what_was_drawn() -> None:
-    """Domain estimation: outside the group z is 0, and counts; by hand for two strata of two queries."""
-    sample = drawn([1, 1, 1, 1], [0.5, 0.5, 0.25, 0.25], ["a", "a", "b", "b"])
-    design = Design.of(sample, sample.query_ids, "query")
-    found = design.estimate(["q00", "q02"], np.array([0.2, 0.8]))
-    mean = (2 * 0.2 + 4 * 0.8) / 6
-    z = (2 / 6 * (0.2 - mean), 4 / 6 * (0.8 - mean))
-    error = math.sqrt(sum(2 * 2 * (each / 2) ** 2 for each in z))
-    half = float(stats.t.ppf(0.975, 2)) * error
-    assert found == pytest.approx((mean, mean - half, mean + half))
-    assert design.estimate(["q00", "q01", "q02"], np.array([0.2, np.nan, 0.8])) == pytest.approx(found)
+def test_values_without_bounds_have_the_interval_of_the_flips() -> None:
+    """Where no flip can tell (fewer than six queries) there is none; Wilson's, of the same in 0 to 1, is honest."""
+    sample, values = drawn([1.0] * 5, [0.1] * 5), np.array([0.2, 0.9, 0.4, 0.7, 0.1])
+    queries = Design.of(sample, sample.query_ids).drawn(sample.query_ids)
+    (counts,), (shares,) = (mean_estimates([values], queries, bounded=bounded) for bounded in (False, True))
+    assert math.isnan(counts.low)
+    assert shares.low < 0.2
+    assert shares.high > 0.7
+    values = np.random.default_rng(3).exponential(5, 30)
+    sample = drawn([1.0] * 30, [0.1] * 30)
+    queries = Design.of(sample, sample.query_ids).drawn(sample.query_ids)
+    (found,), (answer,) = mean_estimates([values], queries, bounded=False), differences([values], queries)
+    assert answer.interval == found[1:]
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_the_interval_of_a_mean_is_in_range_around_the_value_and_never_of_width_0(data: st.DataObject) -> None:
+    """Whatever values, weights, samples and populations; only where nothing was left to chance it is the value."""
+    number = data.draw(st.integers(1, 40))
+    values = np.array(
+        data.draw(st.lists(st.floats(0, 1) | st.sampled_from([0.0, 1.0]), min_size=number, max_size=number))
+    )
+    weights = np.array(data.draw(st.lists(st.floats(1e-3, 1e3), min_size=number, max_size=number)))
+    inclusion = np.array(data.draw(st.lists(st.just(1.0) | st.floats(1e-4, 1), min_size=number, max_size=number)))
+    clusters = np.array(data.draw(st.lists(st.integers(0, 5), min_size=number, max_size=number)))
+    queries = data.draw(
+        st.sampled_from(
+            [
+                Queries(number),
+                Queries(number, weights),
+                Queries(number, weights, clusters),
+                Queries(number, weights, inclusion=inclusion, population="log"),
+                Queries(number, weights, inclusion=inclusion, population="future"),
+            ]
+        )
+    )
+    (found,) = mean_estimates([values], queries, bounded=True)
+    chances = queries.chances
+    if math.isnan(found.low):
+        assert (queries.sampled, chances) == (True, 1)
+        return
+    assert found.low - 1e-12 <= found.value <= found.high + 1e-12
+    assert (found.low >= 0, found.high <= 1 + 1e-12) == (True, True)
+    assert (found.width > 0) == (chances > 0)
 
 
 # ---- the commands ----------------------------------------------------------------------------------------------------
@@ -203,10 +252,7 @@ def test_eval_prints_both_means_with_intervals(command: Command, files: Path, me
     for per in BOTH:
         own = result.per(per)
         assert own["nDCG@10"] == pytest.approx(weighted(plain, sample, per), rel=1e-14)
-        weights = (sample.traffic if per == "search" else 1.0) / sample.inclusion
-        values = own.per_query["nDCG@10"].to_numpy()
-        strata = np.unique(sample.strata, return_inverse=True)[1]
-        expected = design_estimate(values, weights, sample.inclusion, strata)
+        expected = estimated(sample, own.per_query["nDCG@10"].to_numpy(), per=per)
         assert own.estimate("nDCG@10") == pytest.approx(expected, rel=1e-12)
         assert told[f"per_{per}"] == pytest.approx(dict(expected._asdict()))
     assert result["nDCG@10"] == result.per("search")["nDCG@10"] == told["value"] != plain["nDCG@10"]
@@ -226,7 +272,6 @@ def test_without_a_sample_nothing_is_changed(command: Command, files: Path) -> N
         plain, none = command(*words, cwd=files), command(*words, "--sample", "none", cwd=files)
         assert plain == none
         assert "sample" not in plain.out.lower()
-    assert math.isnan(rankgauge.evaluate(judged()[0], judged()[1]["old"]).estimate("nDCG@10").low)
     with pytest.raises(InputError, match="evaluate with a sample"):
         rankgauge.evaluate(judged()[0], judged()[1]["old"]).per("search")
 
@@ -243,12 +288,7 @@ def test_a_funnel_has_the_means_and_intervals_of_eval(command: Command, files: P
     found = rankgauge.funnel(judgments, retrieved=runs["old"], reranked={"new": runs["new"]}, **about)
     wanted = rankgauge.evaluate_runs(judgments, runs, ["nDCG@10", "R@100", "Judged@10"], **about)
     for stat, run in (("retrieved", "old"), ("value", "new")):
-        result = wanted[run]
-        values = np.array([result.to_dict()[query]["nDCG@10"] for query in found.query_ids])
-        drawn = Design.of(read_sample(files / f"{method}.tsv"), QUERIES, per).drawn(found.query_ids)
-        ends = inference.mean_interval(values, drawn)
-        assert found["new"][stat].value == pytest.approx(result["nDCG@10"], rel=1e-12)
-        assert found["new"][stat][1:] == pytest.approx(ends or (math.nan, math.nan), rel=1e-12, nan_ok=True)
+        assert found["new"][stat] == pytest.approx(wanted[run].estimate("nDCG@10"), rel=1e-12, nan_ok=True)
     for when, run in (("before", "old"), ("after", "new")):
         assert found.mean("new", f"recall_{when}") == pytest.approx(wanted[run]["R@100"], rel=1e-12)
         assert found.mean("new", f"judged_{when}") == pytest.approx(wanted[run]["Judged@10"], rel=1e-12)
@@ -272,7 +312,7 @@ def test_a_funnel_has_the_means_and_intervals_of_eval(command: Command, files: P
     shown = command("funnel", *words, cwd=files).out
     assert shown.startswith(f"nDCG@10 per {per} in two stages, 20 queries, ")
     assert f"Means are per {per}. Sample: {method}.tsv, 20 of 20 queries" in shown
-    assert ("Intervals: over draws of the sample, t." in " ".join(shown.split())) == (method != "top")
+    assert ("about this log: how far another draw could move" in " ".join(shown.split())) == (method != "top")
 
 
 @TIED
@@ -299,8 +339,7 @@ def test_a_funnel_of_stored_runs_takes_their_sample(command: Command, files: Pat
     by_itself = json.loads(command(*words, cwd=files).out)
     assert by_itself == json.loads(command(*words, "--sample", f"@{name}", cwd=files).out)
     evaluated = json.loads(command("eval", "@labels", "@new", "--format", "json", cwd=files).out)["runs"][0]["measures"]
-    value = by_itself["systems"]["new"]["parts"]["value"]["value"]
-    assert value == pytest.approx(evaluated["nDCG@10"]["per_search"]["value"])
+    assert by_itself["systems"]["new"]["parts"]["value"] == pytest.approx(evaluated["nDCG@10"]["per_search"])
     plain = json.loads(command(*words, "--sample", "none", cwd=files).out)
     assert plain["systems"]["new"]["parts"]["value"]["value"] != evaluated["nDCG@10"]["value"]
     assert "made for a sample" not in str(plain["notes"])
@@ -318,10 +357,8 @@ def test_groups_are_parts_of_the_sample(command: Command, files: Path) -> None:
     result = rankgauge.evaluate(*(judged()[0], judged()[1]["old"]), by=str(files / "by.csv"), sample=sample)
     parts = result.by
     assert sorted(query for part in parts.values() for query in part.query_ids) == sample.query_ids
-    inside = [query in set(parts["a"].query_ids) for query in sample.query_ids]
-    weights = np.where(inside, sample.traffic / sample.inclusion, 0.0)
-    values = result.per_query["nDCG@10"].to_numpy()
-    expected = design_estimate(values, weights, sample.inclusion, np.zeros(20, int))
+    queries = Design.of(sample, sample.query_ids).drawn(parts["a"].query_ids)
+    (expected,) = mean_estimates([parts["a"].per_query["nDCG@10"].to_numpy()], queries, bounded=True)
     assert parts["a"].estimate("nDCG@10") == pytest.approx(expected)
     words = ["qrels.txt", "old.run", "new.run", "--sample", "traffic.tsv", "--by", "by.csv"]
     assert command("eval", *words, "-q", cwd=files).code == command("eval", *words, cwd=files).code == 0
@@ -330,7 +367,7 @@ def test_groups_are_parts_of_the_sample(command: Command, files: Path) -> None:
     assert command("report", *words, "--no-charts", "-o", "r.html", cwd=files).code == 0
 
 
-def test_compare_has_the_flips_of_these_weights_and_the_interval_of_the_design(command: Command, files: Path) -> None:
+def test_compare_flips_what_chance_drew_or_for_future_searches_every_query(command: Command, files: Path) -> None:
     sample = read_sample(files / "traffic.tsv")
     judgments, runs = judged()
     inside = {query: judgments[query] for query in sample.query_ids}
@@ -338,14 +375,17 @@ def test_compare_has_the_flips_of_these_weights_and_the_interval_of_the_design(c
         weights = (sample.traffic if per == "search" else 1.0) / sample.inclusion
         table = dict(zip(sample.query_ids, np.broadcast_to(weights, 20).tolist(), strict=True))
         same = rankgauge.compare(inside, runs, weights=table).pairs[0]
+        future = rankgauge.compare(judgments, runs, sample=sample, per=per, population="future").pairs[0]
+        kept = ("p", "p_adjusted", "wins", "ties", "losses", "decision", "interval")
+        assert [getattr(future, name) for name in kept] == [getattr(same, name) for name in kept]
         found = rankgauge.compare(judgments, runs, sample=sample, per=per)
-        pair = found.pairs[0]
-        kept = ("p", "p_adjusted", "wins", "ties", "losses", "d_z", "decision")
-        assert [getattr(pair, name) for name in kept] == [getattr(same, name) for name in kept]
+        pair, values = found.pairs[0], found.first.values
         assert pair.difference == pytest.approx(same.difference)
-        values = found.first.values
-        expected = design_estimate(values.of("new") - values.of("old"), weights, sample.inclusion, np.zeros(20, int))
-        assert pair.interval == pytest.approx(expected[1:])
+        queries = Design.of(sample, values.queries, per).drawn(values.queries)
+        (expected,) = differences([values.of("new") - values.of("old")], queries)
+        assert expected.interval is not None
+        assert pair.interval == pytest.approx(expected.interval)
+        assert pair.p == pytest.approx(expected.p)
         assert (
             rankgauge.compare(
                 None,
@@ -391,19 +431,21 @@ def test_every_title_says_what_the_means_are_of(command: Command, files: Path, p
     assert f"nDCG@10 per {per} of old is 0." in alone
 
 
-def test_where_the_interval_and_p_answer_differently_a_caution_says_why() -> None:
+def test_what_holds_for_the_log_need_not_hold_for_other_searches() -> None:
     """The head is known, and its differences cancel: on this log the tail decides, on other searches nothing does."""
     apart = [0.3, -0.2, 0.1, -0.1, *(0.1 + 0.01 * (at % 3) for at in range(26))]
     ids = [f"q{at:02}" for at in range(30)]
     table = {"old": dict.fromkeys(ids, 0.4), "new": {query: 0.4 + each for query, each in zip(ids, apart, strict=True)}}
     sample = drawn([1000] * 4 + [10] * 26, [1.0] * 4 + [0.1] * 26)
-    found = rankgauge.compare(None, table, sample=sample)
-    assert found.pairs[0].interval[0] > 0
-    assert found.pairs[0].p > 0.05
-    assert "this-log" in [doubt.code for doubt in found.warnings]
+    log, future = (
+        rankgauge.compare(None, table, sample=sample, population=each).pairs[0] for each in ("log", "future")
+    )
+    assert log.interval[0] > 0
+    assert (log.p <= 0.05, log.decision) == (True, "better")
+    assert future.interval[0] < 0 < future.interval[1]
+    assert (future.p > 0.05, future.decision) == (True, "not significant")
     plain = rankgauge.compare(None, table, weights=dict(zip(ids, sample.traffic / sample.inclusion, strict=True)))
-    assert plain.pairs[0].p == found.pairs[0].p
-    assert "this-log" not in [doubt.code for doubt in plain.warnings]
+    assert plain.pairs[0].p == future.p
 
 
 def test_check_bounds_the_mean_of_the_log(command: Command, files: Path) -> None:
@@ -411,10 +453,11 @@ def test_check_bounds_the_mean_of_the_log(command: Command, files: Path) -> None
     judgments, runs = judged()
     found = rankgauge.check(judgments, runs["new"], runs["old"], margin=0.01, minimums={"nDCG@10": 0.5}, sample=sample)
     new, old = (rankgauge.evaluate(judgments, runs[name], sample=sample) for name in ("new", "old"))
-    strata, weights = np.unique(sample.strata, return_inverse=True)[1], sample.traffic / sample.inclusion
     columns = [each.per_query["nDCG@10"].to_numpy() for each in (new, old)]
-    apart = design_estimate(columns[0] - columns[1], weights, sample.inclusion, strata, 0.1)
-    assert found.compared[0].bounds == pytest.approx(apart)
+    queries = Design.of(sample, sample.query_ids).drawn(sample.query_ids)
+    (apart,) = differences([columns[0] - columns[1]], queries, alpha=0.1)
+    assert apart.interval is not None
+    assert found.compared[0].bounds == pytest.approx((apart.value, *apart.interval))
     assert found.minimums[0].bounds == pytest.approx(new.estimate("nDCG@10", 0.1))
     assert (found.compared[0].queries, found.compared[0].dropped) == (20, {})
     assert found.compared[0].candidate == new["nDCG@10"]
@@ -702,12 +745,14 @@ class Population:
                 every = self.traffic if per == "search" else np.ones(N)
                 weights, truth = every[at] / chance, np.average(self.old, weights=every)
                 apart = np.average(self.new - self.old, weights=every)
-                one = design_estimate(self.old[at], weights, chance, strata)
-                two = design_estimate((self.new - self.old)[at], weights, chance, strata)
-                low, high = mean_interval(units_of(self.old[at][:, None], weights), 0)
+                queries = Queries(len(at), weights, inclusion=chance, strata=strata, population="log")
+                (one,) = mean_estimates([self.old[at]], queries, bounded=True)
+                (two,) = differences([(self.new - self.old)[at]], queries, flips=2_000)
+                (all_drawn,) = mean_estimates([self.old[at]], Queries(len(at), weights), bounded=True)
+                low, high = two.interval or (math.nan, math.nan)
                 bias, plain = one.value - truth, self.old[at].mean() - truth
-                held = [one.low <= truth <= one.high, two.low <= apart <= two.high]
-                told.append([bias, held[0], one.width, held[1], high - low, plain])
+                held = [one.low <= truth <= one.high, low <= apart <= high]
+                told.append([bias, held[0], one.width, held[1], all_drawn.width, plain])
         return {per: np.array(told, float) for per, told in rows.items()}
 
 

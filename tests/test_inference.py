@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from rankgauge.sampling.draw import pareto, proportional
 from rankgauge.stats import flips as flipping
 from rankgauge.stats.flips import Question, invert, largest_flipped, whole_numbers
-from rankgauge.stats.inference import Answer, Interval, Queries, adjusted, differences, mean_interval, ratios
+from rankgauge.stats.inference import (
+    POPULATIONS,
+    Answer,
+    Interval,
+    Queries,
+    adjusted,
+    differences,
+    mean_interval,
+    ratios,
+)  # fmt: skip
 
 Floats = np.ndarray[Any, Any]
 Random = np.random.Generator
@@ -125,6 +134,14 @@ class TestTheDefinition:
             moved = difference[difference != 0]
             assert plain_p(difference, flips=5000) == by_definition(moved, np.ones(len(moved)), 0.0)
 
+    def test_few_changes_are_exact_among_others_that_are_not(self) -> None:
+        random = np.random.default_rng(10)
+        few, many = np.zeros(500), random.normal(size=500)
+        few[[3, 90, 470]] = 0.25
+        found = differences([few, many], Queries(500), flips=5000)
+        assert [(each.exact, each.flips) for each in found] == [(True, 4), (False, 5000)]
+        assert found[0].p == 2 / 8
+
     def test_drawn_flips_come_near_the_exact_p(self) -> None:
         difference = np.random.default_rng(9).normal(0.2, 0.5, 16)
         exact, drawn = plain_p(difference), plain_p(difference, flips=30_000, seed=1)
@@ -147,7 +164,8 @@ class TestWhatIsSaid:
 
     def test_the_published_pair(self) -> None:
         found = of_one(A - B)
-        assert (found.value, found.p) == (pytest.approx(0.0475, abs=1e-12), 112 / 4096)
+        assert found.value == pytest.approx(0.0475, abs=1e-12)
+        assert found.p == 112 / 4096
         assert found.interval == pytest.approx((0.0075, 0.087), abs=0.003)  # t: 0.0095 to 0.0855
 
     def test_one_large_gain_is_no_reason_to_contradict(self) -> None:
@@ -232,12 +250,37 @@ class TestWhatIsSaid:
     def test_a_cluster_that_says_everything_twice_counts_once(self) -> None:
         (twice,) = differences([np.repeat(A - B, 2)], Queries(24, clusters=np.repeat(np.arange(12), 2)))
         once = of_one(A - B)
-        assert (twice.p, twice.units, twice.effective) == (112 / 4096, 12, pytest.approx(12))
+        assert (twice.p, twice.units) == (112 / 4096, 12)
+        assert twice.effective == pytest.approx(12)
         assert twice.interval == pytest.approx(once.interval)
 
     @pytest.mark.parametrize(("queries", "words"), [(15, 0.181), (10, 0.2589), (30, 0.1), (300, 0.01)])
     def test_unseen_is_what_one_sample_of_twenty_misses(self, queries: int, words: float) -> None:
         assert of_one(np.zeros(queries)).unseen == pytest.approx(words, rel=0.11 if queries == 15 else 2e-3)
+
+
+class TestRelativeChange:
+    def test_the_published_pair(self) -> None:
+        (found,) = ratios([A - B], [B], Queries(12))
+        assert found.value == pytest.approx(0.093137, abs=5e-7)
+        assert found.p == 112 / 4096
+        assert found.interval == pytest.approx((0.019274, 0.177354), abs=0.006)  # Fieller's
+
+    def test_its_ends_are_where_the_ratio_stops_being_rejected(self) -> None:
+        random = np.random.default_rng(3)
+        for _ in range(20):
+            b = random.random(9)
+            a = b + random.normal(0.1, 0.2, 9)
+            (found,) = ratios([a - b], [b], Queries(9))
+            assert found.value == pytest.approx(a.mean() / b.mean() - 1)
+            assert found.interval is not None
+            for end, outward in zip(found.interval, (-1, 1), strict=True):
+                assert by_definition(a - (1 + end - outward * 1e-6) * b, np.zeros(9), 0.0) > 0.05
+                assert by_definition(a - (1 + end + outward * 1e-6) * b, np.zeros(9), 0.0) <= 0.05
+
+    def test_nothing_changed(self) -> None:
+        (found,) = ratios([np.zeros(12)], [B], Queries(12))
+        assert (found.value, found.interval, found.p) == (0, None, 1)
 
 
 class TestSamples:
@@ -277,6 +320,16 @@ class TestSamples:
         assert differences([WIN[-20:]], drawn)[0].interval is None
         assert mean_interval(np.full(20, 0.5), drawn) is None
 
+    def test_few_changes_in_a_sample_are_exact_only_where_the_mean_of_the_others_is_0(self) -> None:
+        """With the factor g the null is not 0, and the signs of unchanged queries matter, which are drawn."""
+        change = np.where(np.arange(60) < 8, 0.1 - 0.4 * np.sin(np.arange(60)), 0.0)
+        drawn = Queries(60, np.ones(60), inclusion=np.full(60, 0.5), population="log")
+        for population in POPULATIONS:
+            seeds = [differences([change], drawn.read_as(population), flips=1000, seed=seed)[0] for seed in range(4)]
+            exact = population == "future"
+            assert {each.exact for each in seeds} == {exact}
+            assert (len({each.p for each in seeds}) == 1) == exact
+
     def test_queries_in_every_sample_add_nothing_to_the_interval(self) -> None:
         random = np.random.default_rng(22)
         chance, known = random.normal(0, 0.2, 20), random.normal(0, 5.0, 10)
@@ -296,7 +349,18 @@ class TestSamples:
         (found,) = differences([np.where(np.arange(30) < 10, 0.1, 0.0)], drawn)
         assert found.interval is not None
         assert found.interval[0] < found.value < found.interval[1]
-        assert (found.changed, found.nothing_changed, found.value) == (0, False, pytest.approx(1 / 30))
+        assert (found.changed, found.nothing_changed) == (0, False)
+        assert found.value == pytest.approx(1 / 30)
+
+    def test_the_relative_change_of_known_queries_alone(self) -> None:
+        """It has an interval where the difference has one: the mean of the others is not known, nor what they lose."""
+        drawn = Queries(30, np.ones(30), inclusion=np.where(np.arange(30) < 10, 1.0, 0.2), population="log")
+        change, below = np.where(np.arange(30) < 10, 0.1, 0.0), np.linspace(0.2, 0.9, 30)
+        (difference,), (relative,) = differences([change], drawn), ratios([change], [below], drawn)
+        assert relative.value == pytest.approx(difference.value / below.mean())
+        assert difference.interval is not None
+        assert relative.interval is not None
+        assert relative.interval[0] < relative.value < relative.interval[1]
 
     def test_where_every_value_is_one_the_factor_is_not_rounding(self) -> None:
         weights, inclusion = 1 / np.linspace(0.1, 0.9, 40), np.linspace(0.1, 0.9, 40)
@@ -329,7 +393,7 @@ class TestMeansBetween0And1:
         random = np.random.default_rng(30)
         for _ in range(500):
             units = int(random.integers(1, 60))
-            values = random.beta(*random.uniform(0.05, 3, 2), units)
+            values = random.beta(random.uniform(0.05, 3), random.uniform(0.05, 3), units)
             weights = some_weights(random, units)
             ends = mean_interval(values, Queries(units, weights))
             assert ends is not None
@@ -355,7 +419,7 @@ class TestSeveral:
         random = np.random.default_rng(40)
         pairs = list(itertools.combinations(range(systems), 2))
         for _ in range(15):
-            table = np.round(random.normal(0, 0.2, (10, systems)) + 0.1 * np.arange(systems), 2)
+            table: Floats = np.round(random.normal(0, 0.2, (10, systems)) + 0.1 * np.arange(systems), 2)
             columns = [table[:, a] - table[:, b] for a, b in pairs]
             answers = differences(columns, Queries(10))
             found = adjusted(answers, columns, Queries(10))
@@ -363,7 +427,7 @@ class TestSeveral:
 
     def test_the_simultaneous_interval_is_the_mean_and_a_quantile_of_errors(self) -> None:
         """For equal weights: mean ± q·s/√n, with a q that is the same for all of them."""
-        columns = [*np.random.default_rng(41).normal(0.05, [[0.1], [0.3], [0.2]], (3, 60))]
+        columns: list[Floats] = [*np.random.default_rng(41).normal(0.05, [[0.1], [0.3], [0.2]], (3, 60))]
         answers = differences(columns, Queries(60))
         quantiles = []
         for column, found in zip(columns, adjusted(answers, columns, Queries(60)), strict=True):
@@ -583,6 +647,26 @@ def check_change(case: Case, answers: list[Answer], random: Random, options: dic
         assert found.interval[0] <= found.value <= found.interval[1]
     if not case.queries.sampled:
         assert agrees(found.interval, answers[0].p, case.alpha), (found, answers[0])
+
+
+def test_comparisons_of_different_queries_do_not_contradict_themselves() -> None:
+    """Each pair has queries of its own: intervals and p of the family are those of the pairs, adjusted."""
+    several = 0
+    for number in range(0, 20_000, 100):
+        case, random = random_case(number), np.random.default_rng((9, number))
+        masks = [random.random(case.queries.number) < random.choice([0.5, 0.9, 1.0]) for _ in case.columns]
+        if not all(mask.any() for mask in masks):
+            continue
+        options: dict[str, Any] = {"alpha": case.alpha, "flips": 500, "seed": number}
+        columns = [np.where(mask, column, 0.0) for mask, column in zip(masks, case.columns, strict=True)]
+        own = [
+            differences([column], case.queries.within(mask), **options)[0]
+            for mask, column in zip(masks, columns, strict=True)
+        ]
+        for found, other in zip(own, adjusted(own, columns, case.queries, masks, **options), strict=True):
+            check_adjusted(found, other, case.alpha)
+        several += len(columns) > 1
+    assert several > 50
 
 
 def test_random_comparisons_do_not_contradict_themselves() -> None:

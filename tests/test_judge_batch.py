@@ -28,7 +28,7 @@ from rankgauge.judge.pairs import Pair
 from rankgauge.judge.prompt import Prompt
 from rankgauge.judge.scale import GRADED
 from rankgauge.judge.stored import keep_texts
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 Line = dict[str, Any]
 PRICES = {"input": 0.25, "output": 2.0, "per": 1_000_000, "currency": "$"}

@@ -180,6 +180,59 @@ def test_no_grade_after_a_reminder(project: Project, personality: str) -> None:
         assert server.calls == 3 * PAIRS
 
 
+@pytest.mark.parametrize("personality", ["prose", "tool call", "truncated", "refusal"])
+def test_twenty_answers_without_a_grade_end_it(project: Project, personality: str) -> None:
+    """Sixty pairs were paid for to the end, each asked for twice; the same command now pays for one more answer."""
+    twice = 1 if personality == "refusal" else 2
+    with chatting(personality) as server:
+        judged = judged_by(server, project, 60)
+        assert str(judged.stopped).startswith("20 answers in a row without a grade, the last: ")
+        assert 20 <= judged.states.total() <= 23  # those of four workers that were under way
+        assert server.calls == twice * judged.states.total()
+        calls = server.calls
+        again = judged_by(server, project, 60, workers=1)
+        assert str(again.stopped).startswith("20 answers in a row without a grade")
+        assert server.calls == calls + twice
+        server.personality = "strict"
+        assert states(judged_by(server, project, 60, again=True)) == {"graded": 60}
+
+
+def test_a_grade_now_and_then_goes_on(project: Project) -> None:
+    """One of eight has a grade: the twenty are to be in a row."""
+
+    def eighth(text: str) -> int:
+        return int(str(text.partition("Specimen s")[2].partition(" ")[0])) % 8
+
+    with chatting("strict", grade_of=lambda text: 9 if eighth(text) else 0) as server:
+        judged = judged_by(server, project, 60, workers=1)
+        assert (judged.stopped, states(judged)) == (None, {"graded": 8, "failed": 52})
+
+
+def test_what_the_server_charges_is_what_it_cost(project: Project, command: Command) -> None:
+    """By the prices of the table it would be a hundredth of that; without prices it is said, too."""
+    prices: Any = {"prices": {"input": 0.01, "output": 0.01, "per": 1_000_000, "currency": "$"}}
+    with chatting(charge=0.0125) as server:
+        judged = judged_by(server, project, **prices)
+        assert judged.cost == pytest.approx(PAIRS * 0.0125)
+        assert "$0.15." in str(judged)
+        assert judged_by(server, project, seed=1).cost == pytest.approx(PAIRS * 0.0125)
+        for wrong in (True, -1.0, "0.5", None):
+            server.charge = wrong
+            assert (judged_by(server, project, 1, seed=2, **prices).cost or 0) < 0.001
+    with project.store() as store:
+        assert spent(store, "petra") == pytest.approx(2 * PAIRS * 0.0125, abs=1e-4)
+
+
+def test_a_budget_counts_what_the_server_charges(project: Project) -> None:
+    """Many times as much as its prices say: the first answer shows it, and the cap holds from then on."""
+    prices = {"input": 0.25, "output": 2.0, "per": 1_000_000}
+    with chatting(charge=0.01) as server:
+        judged = judged_by(server, project, 60, prices=prices, budget=0.055, workers=8)
+        assert (judged.graded, server.calls) == (5, 5)
+        assert judged.cost == pytest.approx(0.05)
+        assert "the budget of 0.055 has no room for another answer: 0.050 spent" in str(judged.stopped)
+
+
 @pytest.mark.parametrize("personality", REFUSED)
 def test_a_refusal_is_none_of_both(project: Project, personality: str) -> None:
     with chatting(personality) as server:

@@ -26,7 +26,7 @@ from rankgauge.read import sources as files
 from rankgauge.read.layers import split_suffixes
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the folder of real data is not there")
+needs_data = pytest.mark.usefixtures("shared")
 
 GRADES = {"q1": {"d1": 2.0, "d2": 0.0, "d3": -1.0}, "q2": {"dé": 0.5}}
 SCORES = {"q1": {"d1": 1.5, "d2": 0.25, "d3": -3.0}, "q2": {"dé": 1e-9}}

@@ -528,7 +528,7 @@ SCREENS: dict[str, tuple[str, str, str, tuple[float, str, int]]] = {
         "No clear winner: new − old is 0.0185 nDCG@10 (", "warn", "⚠️", (2 / 40 * LOSS, "not significant", 21)
     ),
     "no difference": (
-        "No difference: new and old have the same nDCG@10 on every query.", "warn", "⚠️", (0.0, "not significant", 0)
+        "No difference: new and old have the same nDCG@10 on all 40 queries.", "warn", "⚠️", (0.0, "not significant", 0)
     ),
     "too few": ("Too few queries to tell: new − old is 0.3691 nDCG@10 (", "warn", "⚠️", (LOSS, "not significant", 3)),
 }  # fmt: skip
@@ -698,7 +698,7 @@ def test_a_system_that_lost_against_the_baseline_is_worse() -> None:
     assert "new is ahead of old on 1, behind on 39 and equal on 0 of 40" in words
     assert "Query q39 gains most: nDCG@10 0.6309 with old, 1.0000 with new." in words
     assert "Query q00 loses most: nDCG@10 1.0000 with old, 0.6309 with new." in words
-    assert "By RR, new is also worse" in words
+    assert "RR agrees: new is worse" in words
     why = {each.query: each.why[0] for each in report.facts.explained}
     assert (why["q39"], why["q00"]) == ("gained", "lost")
     assert "From old to new: moved up most" in words

@@ -20,6 +20,7 @@ from chat_server import until
 from command import COMMAND, Command, on_a_terminal, real
 from misbehaving import serving
 from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.read import read_run
 from rankgauge.store.engine import StoreError
 from rankgauge.store.lease import Lease
 from rankgauge.store.project import Project
@@ -726,3 +727,59 @@ def test_what_no_database_takes_spoils_no_search(project: Path, command: Command
     assert "expected a text of at most 1,000 bytes, without NUL" in done.err
     assert command("store", "export", "@documents", "texts.jsonl").code == 0
     assert json.loads((project / "texts.jsonl").read_text())["fields"] == {"title": "NUL � and �", "tags": ["�"]}
+
+
+SPACED = "question,answer\nHow many days do I get?,30\nWho pays?,I\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("a.run", "a.run cannot hold this run, so nothing is asked: the id 'How many days do I get?'"),
+        ("a.xyz", "a.xyz: the suffix names no format"),
+        ("a.svm", "a.svm cannot hold this run, so nothing is asked: letor is a format of labels"),
+        ("no/a.run", "there is no folder"),
+    ],
+)
+def test_a_run_that_cannot_be_written_is_refused_before_anything_is_asked(
+    here: Path, command: Command, output: str, words: str
+) -> None:
+    (here / "spaced.csv").write_text(SPACED)
+    done = command("search", "mine", "spaced.csv", "--call", "engine_here:search", "-o", output)
+    assert (done.code, words in " ".join(done.err.split())) == (2, True), done.err
+    assert (asked(here), [*here.glob("a.*")]) == ([], [])
+
+
+def test_in_a_project_too(project: Path, command: Command) -> None:
+    (project / "spaced.csv").write_text(SPACED)
+    done = command("search", "mine", "spaced.csv", "-o", "a.run")
+    assert (done.code, "a.run cannot hold this run, so nothing is asked" in done.err, asked(project)) == (2, True, [])
+    assert command("search", "mine", "queries.tsv").code == 0
+    done = command("search", "mine", "-o", "a.xyz", "--again")
+    assert (done.code, "the suffix names no format" in done.err) == (2, True)
+    assert command("search", "mine", "-o", "a.parquet", "--again").code == 0
+    assert len([*read_run("a.parquet")]) == 4
+
+
+def test_what_was_answered_stays_beside_a_run_that_is_not_written(here: Path, command: Command) -> None:
+    (here / "blanks.py").write_text("def search(query, k): return [('red shoe', 2.0), ('d2', 1.0)]\n")
+    asking = ("search", "mine", "queries.tsv", "--call", "blanks:search")
+    (here / "a.run.partial.jsonl").write_text("mine\n")
+    done = command(*asking, "-o", "a.run")
+    assert (
+        done.code,
+        "a.run is not written; what was answered is in a.run.partial-2.jsonl: the id 'red shoe'" in done.err,
+    ) == (2, True)
+    assert {*map(tuple, read_run("a.run.partial-2.jsonl"))} == {
+        (query, doc, score) for query in ("q1", "q2", "q3") for doc, score in (("red shoe", 2.0), ("d2", 1.0))
+    }
+    assert (here / "a.run.partial.jsonl").read_text() == "mine\n"
+    done = command(*asking, "-o", "a.jsonl")
+    assert (done.code, [*here.glob("a.jsonl*")]) == (0, [here / "a.jsonl"])
+    (here / "fail").write_text("")
+    done = command("search", "mine", "queries.tsv", "--call", "engine_here:search", "-o", "b.run")
+    assert (done.code, "; what was answered is in b.run.partial.jsonl" in done.err) == (
+        4,
+        True,
+    )
+    assert [*read_run("b.run.partial.jsonl")] == [("q1", "d1", 2.5), ("q1", "d2", 1.5)]

@@ -34,7 +34,8 @@ SECOND = (
     r"(?:\. (?P<other>On this log|For other searches of this kind), (?:"
     rf"(?P<open>this cannot be told yet) \({P.format('_open')}\)|"
     rf"(?P<too>this holds, too) \((?:{ENDS.format('_too')}; )?{P.format('_too')}\)|"
-    rf"\S+ is (?P<turned>better|worse) \((?:{ENDS.format('_turned')}; )?{P.format('_turned')}\)))?"
+    rf"\S+ is (?P<turned>better|worse)(?:: (?P<all>all of its queries are known)| \((?:{ENDS.format('_turned')}; )?"
+    rf"{P.format('_turned')}\))))?"
 )
 # Every form of the answer about a pair.
 ANSWERS = {
@@ -57,7 +58,7 @@ ANSWERS = {
     ),
     "few": re.compile(
         rf"Too few queries to tell: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER}){OF} \({SURE}{DECIDES}\); "
-        r"(?P<n>\d+) (?:query|queries)(?P<chance> left to chance)? cannot show a significant difference$"
+        rf"(?P<n>\d+) (?:query|queries)(?P<chance> left to chance)? cannot show a significant difference{SECOND}$"
     ),
 }
 HIGHEST = re.compile(
@@ -115,8 +116,11 @@ def holds(words: str, pairs: dict[tuple[str, str], dict[str, Any]], alpha: float
     if said.get("other"):
         other = pair["reading"]
         assert (said["other"] == "On this log") == (other["population"] == "log")
-        assert said["lead"] is None or said["lead"] != said["other"]
+        assert said.get("lead") != said["other"]
         assert (said["open"] is not None) == (other["decision"] == "not significant")
+        assert (said["all"] is not None) == (other["p"] is None)
+        if said["turned"]:
+            assert said["turned"] == other["decision"]
         if said["open"]:
             assert is_number(said["p_open"], other["p"])
     return name
@@ -140,7 +144,9 @@ def checked_highest(words: str, compared: dict[str, Any]) -> None:
     }
     assert against.keys() == means.keys() - {best}
     known = {
-        name: pair["p_adjusted"] <= 0.05 and (pair["constant"] or pair["difference"]["low"] is not None)
+        name: bool(pair["difference"]["value"])
+        if pair["census"]
+        else pair["p_adjusted"] <= 0.05 and (pair["constant"] or pair["difference"]["low"] is not None)
         for name, pair in against.items()
     }
     level = [] if found["all"] else re.split(", | and ", found["level"])

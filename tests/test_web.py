@@ -24,10 +24,12 @@ from rankgauge.sampling.sample import read_sample
 from rankgauge.show.marking import marked, snippet, words_of
 from rankgauge.shown import clean
 from rankgauge.stats.paired import QUANTILES
+from rankgauge.web.cards import _place
 from rankgauge.web.contents import Contents, state_of
 from rankgauge.web.kept import Cache
 from rankgauge.web.quantiles import recall_quantiles
-from rankgauge.web.worker import Worker
+from rankgauge.web.texts import Document, read_documents
+from rankgauge.web.worker import Later, Worker
 from web import Asked, Nested, asked, made, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankgauge.RankgaugeWarning")  # equal scores are part of it
@@ -490,7 +492,7 @@ def test_what_is_refused_can_be_corrected(app: Asked, path: str, typed: dict[str
 def test_one_run_and_one_query(tmp_path: Path, worker: Worker) -> None:
     qrels, runs = write(tmp_path, {"q": {"a": 1.0}}, {"only": {"q": {"a": 2.0, "b": 1.0}}})
     with asked(tmp_path, qrels, runs, worker=worker) as app:
-        assert app.data("/index.json")["systems"][0]["nDCG@10"] == {"value": 1.0, "low": None, "high": None}
+        assert app.data("/index.json")["systems"][0]["nDCG@10"] == {"value": 1.0, "low": 0.0, "high": 1.0}
         assert "nDCG@10 of only is 1.0000." in app.get("/").text
         assert app.get("/run?run=only").status_code == 200
         for path in ("/", "/run?run=only", "/query?query=q&run=only", "/playground?grades=1"):
@@ -817,10 +819,6 @@ def test_while_nothing_is_read_yet_a_page_says_what_is_being_read(folder: Path, 
 # ---- the worker ------------------------------------------------------------------------------------------------------
 
 
-def given(*values: Any) -> list[Any]:
-    return [lambda value=value: value for value in values]
-
-
 def test_a_question_is_asked_once_and_a_dead_worker_is_replaced() -> None:
     import operator
     import os
@@ -828,17 +826,18 @@ def test_a_question_is_asked_once_and_a_dead_worker_is_replaced() -> None:
 
     worker = Worker()
     try:
-        first = worker.ask("sum", operator.add, *given(1, 2))
-        assert worker.ask("sum", operator.add, *given(5, 5)) is first
+        first = worker.ask("sum", operator.add, 1, 2)
+        assert worker.ask("sum", operator.add, 5, Later(operator.truediv, (1, 0))) is first
+        assert worker.ask("later", operator.add, 1, Later(operator.mul, (2, 3))).result(60) == 7
         assert first.result(60) == 3
         assert worker.pool is not None
         (process,) = worker.pool._processes.values()
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(Exception, match="terminated"):
-            worker.ask("dies", operator.add, *given(1, 1)).result(60)
-        assert worker.ask("dies", operator.add, *given(1, 1)).result(60) == 2
-        assert worker.ask("nice", os.nice, *given(0)).result(60) >= 10
+            worker.ask("dies", operator.add, 1, 1).result(60)
+        assert worker.ask("dies", operator.add, 1, 1).result(60) == 2
+        assert worker.ask("nice", os.nice, 0).result(60) >= 10
     finally:
         worker.stop()
 
@@ -860,3 +859,22 @@ def test_a_snippet_begins_where_the_query_first_comes_up() -> None:
     assert "needle" in shown
     assert len(shown) < 180
     assert snippet("short text", words_of("text")) == "short text"
+
+
+def test_documents_have_titles_with_a_header_and_texts_without(tmp_path: Path) -> None:
+    (tmp_path / "named.csv").write_text("doc_id,price,title,body\na,3,A lamp,bright\nb,,,plain\n")
+    named = read_documents(str(tmp_path / "named.csv"))
+    assert named == {"a": Document("A lamp", "3 · bright"), "b": Document("", "plain")}
+    (tmp_path / "two.tsv").write_text("a\tbright lamp\nb\tplain\n")
+    assert read_documents(str(tmp_path / "two.tsv")) == {"a": Document("", "bright lamp"), "b": Document("", "plain")}
+
+
+def test_a_card_of_the_ideal_says_where_its_document_is() -> None:
+    judgments, run = {"q": {"a": 3, "b": 2, "c": 2, "d": 1}}, {"q": {"a": 9.0, "x": 8.0, "b": 7.0, "y": 6.0, "c": 5.0}}
+    explanation = rankgauge.explain(judgments, run, "q", "nDCG@4")
+    places = {row.doc_id: _place(explanation, row, 4) for row in explanation.ideal}
+    assert places["a"] == {"where": "at its rank", "there": True}
+    assert places["b"] == {"where": "at rank 3", "there": True}
+    assert places["c"] == {"where": "at rank 5, beyond 4", "there": False}
+    assert places["d"] == {"where": "not retrieved", "there": False}
+    assert {_place(explanation, row, None)["there"] for row in explanation.ideal[:3]} == {True}

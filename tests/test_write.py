@@ -16,11 +16,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import rankgauge
 from rankgauge.errors import DuplicateError, FormatError, InputError
 from rankgauge.read import FORMATS, Judgments, Run, read_judgments, read_run
 from rankgauge.writers.write import WRITERS, write
 
 module = importlib.import_module("rankgauge.writers.write")
+files = importlib.import_module("rankgauge.writers.files")
 
 SCORED = [name for name in WRITERS if len(FORMATS[name].kinds) == 2]
 SUFFIXES = ["", ".gz", ".bz2", ".xz", ".zst"]
@@ -278,7 +280,7 @@ class TestTargets:
         def refuse(*_: object) -> None:
             raise error
 
-        monkeypatch.setattr(module, "open", refuse, raising=False)
+        monkeypatch.setattr(files, "open", refuse, raising=False)
         with pytest.raises(InputError, match=message):
             write(Run(NESTED), tmp_path / "run.txt")
 
@@ -307,3 +309,56 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path) -> Non
             os.utime(path, (1_000_000_000, 1_000_000_000))
     write(read_run({"q": {"a": 1.0}}), tmp_path / "run.txt")
     assert sorted(tmp_path.iterdir()) == sorted([fresh, *others, tmp_path / "run.txt"])
+
+
+GRADES = {"q1": {"d1": 3, "d2": 0}}
+SCORES = {"q1": {"d1": 2.5, "d2": 1.5}}
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "first"),
+    [
+        (SCORES, "x.run", "q1 Q0 d1 1 2.5 rankgauge"),
+        (SCORES, "x.txt", "q1 Q0 d1 1 2.5 rankgauge"),
+        ({"q1": ["d1", "d2"]}, "x.txt", "q1 Q0 d1 1 "),
+        (GRADES, "x.run", "q1 Q0 d1 1 3.0 rankgauge"),
+        (GRADES, "x.qrels", "q1 0 d1 3"),
+        (GRADES, "qrels.tsv", "query_id\tdoc_id\trelevance"),
+        ([{"query_id": "q1", "doc_id": "d1", "relevance": 3}], "x.txt", "q1 0 d1 3"),
+        ({"query_id": ["q1"], "doc_id": ["d1"], "score": [3]}, "x.txt", "q1 Q0 d1 1 3.0 rankgauge"),
+    ],
+)
+def test_what_evaluate_takes_is_written_too(given: Any, name: str, first: str, tmp_path: Path) -> None:
+    rankgauge.write(given, tmp_path / name)
+    assert (tmp_path / name).read_text().splitlines()[0].startswith(first)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "polars lazy", "pyarrow"])
+def test_so_is_a_frame(library: str, tmp_path: Path) -> None:
+    made = pytest.importorskip(library.split()[0])
+    graded, scored = ({"query_id": ["q1"], "doc_id": ["d1"], name: [1]} for name in ("relevance", "score"))
+    frame = made.table if library == "pyarrow" else made.DataFrame
+    graded, scored = frame(graded), frame(scored)
+    if library.endswith("lazy"):
+        graded, scored = graded.lazy(), scored.lazy()
+    rankgauge.write(graded, tmp_path / "a.txt")
+    rankgauge.write(scored, tmp_path / "b.txt")
+    assert ((tmp_path / "a.txt").read_text(), (tmp_path / "b.txt").read_text()) == (
+        "q1 0 d1 1\n",
+        "q1 Q0 d1 1 1.0 rankgauge\n",
+    )
+
+
+def test_what_may_be_either_has_to_be_named(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.jsonl")
+    with pytest.raises(InputError, match=r'may be judgments or a run; write kind="judgments" or kind="run"'):
+        rankgauge.write(GRADES, path)
+    with pytest.raises(InputError, match=r"kind='qrels'; expected kind=\"judgments\" or kind=\"run\""):
+        rankgauge.write(GRADES, path, kind="qrels")
+    with pytest.raises(InputError, match=r"what is written first, then the path: write\(run, 'x.run'\)"):
+        rankgauge.write("x.run", GRADES)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected"):
+        rankgauge.write(3, tmp_path / "x.run")
+    assert [*tmp_path.iterdir()] == []
+    rankgauge.write(GRADES, path, kind="run")
+    assert list(rankgauge.read_run(path)) == [("q1", "d1", 3.0), ("q1", "d2", 0.0)]

@@ -34,7 +34,8 @@ def assert_no_regression(
     """Raise AssertionError, with the table as its message, unless the gate passes.
 
     What cannot be told (`inconclusive`) fails, too, unless "pass" is asked for; where no judged value changed
-    (`unchanged`) it passes, unless "fail" is. The arguments are those of `rankgauge.check`; the check is returned.
+    (`unchanged`) it passes, unless "inconclusive" or "fail" is. The arguments are those of `rankgauge.check`; the check
+    is returned.
     """
     __tracebackhide__ = True
     from rankgauge.comparison.gate.check import check
@@ -42,11 +43,10 @@ def assert_no_regression(
 
     if inconclusive not in ("pass", "fail"):
         raise InputError(f"inconclusive={inconclusive!r} is not known; expected pass or fail")
-    if unchanged not in ("pass", "fail"):
-        raise InputError(f"unchanged={unchanged!r} is not known; expected pass or fail")
+    if unchanged not in ("pass", "inconclusive", "fail"):
+        raise InputError(f"unchanged={unchanged!r} is not known; expected pass, inconclusive or fail")
     outcome = check(judgments, run, baseline, measures, margin=margin, minimums=minimums, **more)
-    answer = {"inconclusive": inconclusive, "unchanged": unchanged}.get(outcome.answer, outcome.answer)
-    if answer == "fail":
+    if outcome.counts_as(inconclusive, unchanged) == "fail":
         raise AssertionError(f"\n{outcome}")
     return outcome
 

@@ -110,8 +110,7 @@ def check_run(
     if junit is not None:
         write_text(junit, junit_xml(check, inconclusive, unchanged))
     deliver(check, output)
-    answer = unchanged if check.answer == "unchanged" and unchanged else check.answer
-    answer = inconclusive if answer == "inconclusive" and inconclusive else answer
+    answer = check.counts_as(inconclusive, unchanged)
     _save(check, answer, save_baseline, asked["baseline"] if ratchet else None)
     return EXITS[answer]
 
@@ -152,10 +151,13 @@ def _check(
     inputs = Inputs(reading, qrels, runs, tables=[sample])
     if len(runs) > 1:
         list(inputs.runs.values())[1].origin = given  # a pipe gives its bytes once
+    inputs.runs = {name: each.kept() for name, each in inputs.runs.items()} if len(runs) > 1 else inputs.runs
+    sources = [*inputs.runs.values()]
     new, *others = inputs.evaluate(
         everything, protocol, memory=memory, **inputs.sample(sample, per=per, population=population)
     ).values()
-    return check_result(new, old or (Saved.of(others[0]) if others else None), allowed, at_least, lost=lost)
+    old = Saved.of(others[0], sources[1]) if others else old
+    return check_result(new, old, allowed, at_least, lost=lost, run=sources[0])
 
 
 def _check_replaced(baseline: str, old: Saved | None, saved_to: str | None, *, ratchet: bool) -> None:
@@ -235,7 +237,8 @@ def _save(check: Check, answer: str, saved_to: str | None, ratcheted: str | None
 
     if answer not in ("pass", "unchanged"):
         if saved_to or ratcheted:
-            warn(f"the baseline is not saved: the answer is {check.answer}")
+            counts = "" if answer == check.answer else f", which counts as {answer}"
+            warn(f"the baseline is not saved: the answer is {check.answer}{counts}")
         return
     if saved_to:
         save_baseline(check, saved_to)

@@ -40,18 +40,26 @@ def show_history(systems: tuple[str, ...], measure: str | None, output: Output) 
 
 @command(
     "labels",
-    needs={"task": ("ledger", "disputes"), "measure": "disputes"},
-    excludes=[("judge", "ledger", "disputes"), ("fresh", "ledger", "disputes")],
+    needs={"task": ("ledger", "disputes"), "measure": "disputes", "other_settings": "judge"},
+    excludes=[("judge", "ledger", "disputes"), ("fresh", "ledger", "disputes", "other_settings")],
 )
 @click.option("--by", "judge", metavar="JUDGE", help="The labels of one judge.  [all, by the project's rule]")
 @click.option("--fresh", is_flag=True, help="Leave out labels of an older text of the document.")
+@click.option("--other-settings", is_flag=True, help="With --by: labels of other settings than rankgauge.toml's.")
 @click.option("--ledger", is_flag=True, help="Every judge: labels, pace, agreement, bias, drift, cost.")
 @click.option("--disputes", is_flag=True, help="Pairs with different grades, the largest effect on the measure first.")
 @click.option("--task", metavar="NAME", help="With --ledger or --disputes: the pairs of a task alone.")
 @shared(measure="With --disputes: the measure.  [nDCG@10]")
 @output_options(TEXTS)
 def show_labels(
-    judge: str | None, fresh: bool, ledger: bool, disputes: bool, task: str | None, measure: str, output: Output
+    judge: str | None,
+    fresh: bool,
+    other_settings: bool,
+    ledger: bool,
+    disputes: bool,
+    task: str | None,
+    measure: str,
+    output: Output,
 ) -> None:
     """Show whose labels are stored, and what they come to; how good judges are; on what they differ.
 
@@ -62,6 +70,7 @@ def show_labels(
     Examples:
       rankgauge labels
       rankgauge labels --by ann
+      rankgauge labels --by gpt --other-settings
       rankgauge labels --ledger --task autumn
       rankgauge labels --disputes -m nDCG@10
       rankgauge store export @labels:ann ann.txt
@@ -70,6 +79,8 @@ def show_labels(
 
     if ledger or disputes:
         deliver(_looked_into(project(), task, None if ledger else measure), output)
+    elif other_settings and judge is not None:
+        deliver(project().other_settings(judge), output)
     else:
         deliver(project().label_counts(judge, fresh=fresh), output)
 

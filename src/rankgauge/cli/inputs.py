@@ -178,12 +178,12 @@ class Inputs:
     def warn_of_labels(self) -> None:
         """Say why not to trust stored labels, where the output has no room for it; `agree` is itself a check."""
         from rankgauge.store.sources import StoredLabels, StoredRun
-        from rankgauge.validation.labels import UNCHECKED, doubts_of_labels
+        from rankgauge.validation.labels import CHANCE, UNCHECKED, doubts_of_labels
 
         labels = [each for each in (self.judgments, *self.judges.values()) if isinstance(each, StoredLabels)]
         models = {name: run.models if isinstance(run, StoredRun) and labels else () for name, run in self.runs.items()}
         for doubt in dict.fromkeys(doubt for each in labels for doubt in doubts_of_labels(each.read(), models)):
-            if not (self.judges and doubt.code == UNCHECKED):
+            if not (self.judges and doubt.code in (UNCHECKED, CHANCE)):
                 warn(doubt.text)
 
     def warn_of_plain_means(self) -> None:

@@ -43,7 +43,7 @@ def write_judge_page(
     from rankgauge.judge.pairs import read_pairs
     from rankgauge.judge.scale import Scale
     from rankgauge.raters.page import judge_page
-    from rankgauge.writers.write import opened
+    from rankgauge.writers.files import opened
 
     if not output.endswith((".html", ".htm")):
         raise click.UsageError(f"{output}: is a page; name it so: {Path(output).stem}.html")

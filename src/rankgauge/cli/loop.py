@@ -35,7 +35,7 @@ def run_loop(
 
     PROJECT is a folder, or its rankgauge.toml, which is checked whole before anything starts. A step whose inputs have
     not changed is not done again, and the same command goes on where it stopped. Exit code 4: a step has not come to
-    its end.
+    its end, or a judge cannot judge.
 
     \b
     Steps: sample, search, pool, judge, evaluate, compare, report.
@@ -58,6 +58,7 @@ def run_loop(
     if looped.evaluation is not None:
         click.echo(err=True)
         deliver(looped, output)
+    looped.check()
 
 
 def _say(step: Step) -> None:

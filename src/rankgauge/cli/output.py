@@ -80,7 +80,7 @@ def write_text(path: str, text: str | bytes) -> None:
     if path == "-" and isinstance(text, str):
         click.echo(text, nl=False)
         return
-    from rankgauge.writers.write import opened
+    from rankgauge.writers.files import opened
 
     with opened(path) as stream:
         stream.write(text if isinstance(text, bytes) else text.encode(errors="replace"))

@@ -13,7 +13,11 @@ from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.show.cells import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rankgauge.read import Run
     from rankgauge.store.project import Project
+    from rankgauge.store.store import Query
     from rankgauge.systems.config import Config
     from rankgauge.systems.search import Outcome
 
@@ -60,18 +64,16 @@ def search_system(
       rankgauge search shop q.tsv --url 'http://localhost/find?q={query}&n={k}' \\
         --hits results --id sku --set workers=8
     """
-    from rankgauge.show.text import wrapped
-
     where, config = _found(system, **given)
-    outcome = _searched(where, config, queries, k or config.depth, output, again=again, allow_missing=allow_missing)
-    for line in outcome.lines():
-        click.echo("\n".join(wrapped(printable(line))), err=output == "-")
-    if where is not None:
-        outcome.check()
-    elif not allow_missing or outcome.interrupted:
-        outcome.check(f"{output} is not written; with --allow-missing it is, and those queries have no results")
+    asked = _queries(config, queries, output)
+    if where is None:
+        _search_files(config, asked, k or config.depth, output, allow_missing)
+        return
+    outcome = _searched(where, config, asked, queries, k or config.depth, again=again, allow_missing=allow_missing)
+    _say(outcome, output)
+    outcome.check()
     if output is not None:
-        _write(where, outcome, output)
+        _write(where.run(outcome.system, outcome.run), output, outcome.system)
 
 
 def _found(name: str, settings: tuple[str, ...], **options: Any) -> tuple[Project | None, Config]:
@@ -89,19 +91,56 @@ def _found(name: str, settings: tuple[str, ...], **options: Any) -> tuple[Projec
     return where, system_of(where, name, outright)
 
 
-def _searched(
-    where: Project | None, config: Config, path: str | None, k: int, output: str | None, **how: bool
-) -> Outcome:
+def _queries(config: Config, path: str | None, output: str | None) -> Sequence[Query] | None:
+    """The queries of a file; that a run of them cannot be written is an error before anything is asked."""
     from rankgauge.store.transfer.files import read_queries
-    from rankgauge.systems.search import search, search_files
+    from rankgauge.writers.write import check_run
 
     queries = None if path is None else read_queries(path)
-    shown = _progress if sys.stderr.isatty() else None
-    if where is not None:
-        return search(where, config, queries, path or "", k, **how, progress=shown)
+    if output is not None:
+        check_run(output, [each.query_id for each in queries or ()], config.name)
+    return queries
+
+
+def _searched(
+    where: Project, config: Config, queries: Sequence[Query] | None, path: str | None, k: int, **how: bool
+) -> Outcome:
+    from rankgauge.systems.search import search
+
+    return search(where, config, queries, path or "", k, **how, progress=_progress if sys.stderr.isatty() else None)
+
+
+def _search_files(
+    config: Config, queries: Sequence[Query] | None, k: int, output: str | None, allow_missing: bool
+) -> None:
+    """Outside a project: write the run, or else leave what was answered in a file beside it, and name that."""
+    from rankgauge.systems.search import search_files
+    from rankgauge.systems.spare import Spare
+
     if queries is None or output is None:
         raise click.UsageError("outside a project, give QUERIES and -o RUN: nothing is stored here")
-    return search_files(config, queries, k, shown)
+    with Spare(output if output != "-" else config.name) as spare:
+        outcome = search_files(config, queries, k, _progress if sys.stderr.isatty() else None, spare)
+        _say(outcome, output)
+        if not allow_missing or outcome.interrupted:
+            how = "with --allow-missing it is, and those queries have no results"
+            outcome.check(f"{output} is not written; {how}{spare.holds}")
+        rankings = {
+            query: dict(zip(ranking.doc_ids, ranking.scores, strict=True))
+            for query, ranking in outcome.rankings.items()
+        }
+        try:
+            _write(rankings, output, config.name)
+        except (RankgaugeError, OSError) as error:
+            raise InputError(f"{output} is not written{spare.holds}: {error}") from None
+        spare.remove()
+
+
+def _say(outcome: Outcome, output: str | None) -> None:
+    from rankgauge.show.text import wrapped
+
+    for line in outcome.lines():
+        click.echo("\n".join(wrapped(printable(line))), err=output == "-")
 
 
 def _progress(answered: int, queries: int, failed: int) -> None:
@@ -109,14 +148,8 @@ def _progress(answered: int, queries: int, failed: int) -> None:
     click.echo(f"\r\033[K{words}", err=True, nl=answered + failed >= queries)
 
 
-def _write(where: Project | None, outcome: Outcome, output: str) -> None:
+def _write(run: Run | dict[str, dict[str, float]], output: str, name: str) -> None:
     from rankgauge.read import read_run
     from rankgauge.writers.write import write
 
-    if where is not None:
-        write(where.run(outcome.system, outcome.run), output, tag=outcome.system)
-        return
-    rankings = {
-        query: dict(zip(ranking.doc_ids, ranking.scores, strict=True)) for query, ranking in outcome.rankings.items()
-    }
-    write(read_run(rankings), output, tag=outcome.system)
+    write(read_run(run), output, tag=name)

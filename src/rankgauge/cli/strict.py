@@ -259,7 +259,7 @@ class Strict(click.Command):
         targets = [(name, path) for name, path in self._paths(ctx, Target) if path != "-"]
         if not targets:
             return
-        from rankgauge.writers.write import check_target
+        from rankgauge.writers.files import check_target
 
         sources = [(name, each) for name, path in self._paths(ctx, File) for each in _files_in(path)]
         for at, (name, path) in enumerate(targets):

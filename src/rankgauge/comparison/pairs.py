@@ -110,8 +110,8 @@ class Pair:
     @property
     def adjusted_decision(self) -> str:
         """What the p that is adjusted for all comparisons decides."""
-        known = self.constant or self.census or bool(np.isfinite(self.interval[0]))
-        return decide(self.difference, known and self.p_adjusted <= self.alpha)
+        known = self.constant or bool(np.isfinite(self.interval[0]))
+        return decide(self.difference, self.census or (known and self.p_adjusted <= self.alpha))
 
     def turned(self) -> Pair:
         """The same comparison as b against a: every difference is b − a."""
@@ -375,7 +375,7 @@ def _decided(
         p = float(adjusted[settings.adjusting][number])
         own = settings.method is None or (len(pairs) == 1 and settings.method not in TUKEYS)
         known = pair.constant or pair.census or bool(np.isfinite(pair.interval[0]))
-        shown = answer.differs(settings.alpha) if own else known and p <= settings.alpha
+        shown = answer.differs(settings.alpha) if own or answer.census else known and p <= settings.alpha
         ends = simultaneous[number] if settings.adjusting == "maxt" else None
         result.append(
             replace(

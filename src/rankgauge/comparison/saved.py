@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,7 @@ from rankgauge.measures import parse
 from rankgauge.result import Evaluation, Result
 
 if TYPE_CHECKING:
+    from rankgauge.read.readers import RunSource
     from rankgauge.read.sources import Source
 
 __all__ = ["MAKE", "Saved", "one_run", "read_saved"]
@@ -35,11 +36,12 @@ class Saved:
     history: list[dict[str, Any]] = field(default_factory=list)  # of a baseline: what it replaced, oldest first
     first: dict[str, dict[str, float]] | None = None  # of a baseline: the values of the first one
     result: Result | None = None  # that the values are of, where they are not from a file
+    run: RunSource | None = None  # that they are of, where its rankings are there
 
     @classmethod
-    def of(cls, result: Result) -> Saved:
+    def of(cls, result: Result, run: RunSource | None = None) -> Saved:
         """What would be saved of a result."""
-        return replace(_saved(Evaluation.of([result]).to_dict(), "")[0], result=result)
+        return replace(_saved(Evaluation.of([result]).to_dict(), "")[0], result=result, run=run)
 
     @property
     def title(self) -> str:
@@ -72,6 +74,13 @@ class Saved:
                 f"Evaluate the run again: {MAKE.format(measures=wanted, file=where)}"
             )
         return self.values[wanted]
+
+    def found_something(self, measure: str, queries: Collection[str]) -> bool:
+        """Whether a judged document was returned for any of these queries; of values alone, whether one is not 0."""
+        if self.result is None:
+            return any(self.of_measure(measure)[query] for query in queries)
+        hits = self.result.hits
+        return not {hits.queries[at] for at in set(hits.query.tolist())}.isdisjoint(queries)
 
     def mean(self, measure: str) -> float:
         """The mean over the queries that count."""

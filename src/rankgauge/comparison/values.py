@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.ranges import is_bounded, is_count, known_interval
+from rankgauge.comparison.ranges import is_bounded, is_count
 from rankgauge.errors import InputError, MeasureError, ProtocolError, unknown
 from rankgauge.measures import Measure, parse
 from rankgauge.protocol import Protocol
-from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.inference import Population, Queries
-from rankgauge.stats.paired import TIE, Interval, mean_interval, units_of
+from rankgauge.stats.inference import Population, Queries, mean_estimates
+from rankgauge.stats.paired import apart
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
     from rankgauge.result import Result
     from rankgauge.sampling.design import Design, Per
     from rankgauge.sampling.sample import Sample
+    from rankgauge.stats.estimate import Estimate
 
 __all__ = ["Values", "comparable", "one_definition", "values_of_results", "with_clusters", "with_sample"]
 __all__ += ["speaking_of", "without_weightless"]
@@ -75,18 +75,9 @@ class Values:
         return float(np.average(self.of(system), weights=self.weights))
 
     def intervals(self, alpha: float = 0.05) -> dict[str, Estimate]:
-        """System → its mean and the t interval of it; of a sample, over draws of it."""
-        if self.design is not None and self.clusters is None:
-            drawn = {name: self.design.estimate(self.queries, self.of(name), alpha) for name in self.systems}
-            return {
-                name: Estimate(self.mean(name), *self.within_range(each[1:], alpha, len(self.queries)))
-                for name, each in drawn.items()
-            }
-        units = units_of(self.table, self.weights, self.clusters)
-        return {
-            name: Estimate(self.mean(name), *self.within_range(mean_interval(units, at, alpha), alpha, len(units)))
-            for at, name in enumerate(self.systems)
-        }
+        """System → its mean with its interval; of a sample, about its population."""
+        found = mean_estimates(list(self.table.T), self.drawn, bounded=self.bounded, alpha=alpha)
+        return {name: each._replace(value=self.mean(name)) for name, each in zip(self.systems, found, strict=True)}
 
     @property
     def unit(self) -> str | None:
@@ -105,10 +96,6 @@ class Values:
         """Why there are no intervals, where there are none."""
         return "a fixed list of queries" if self.design is not None and self.design.sample.fixed else "too few queries"
 
-    def within_range(self, interval: Interval, alpha: float, units: int, lowest: float = 0.0) -> Interval:
-        """An interval where the measure can be; none (NaN) of too few units."""
-        return known_interval(interval, self.bounded, alpha, units, lowest)
-
     @cached_property
     def bounded(self) -> bool:
         """Whether the measure lies between 0 and 1."""
@@ -120,10 +107,7 @@ class Values:
 
     def apart(self, a: int, b: int) -> Floats:
         """System a − system b by query, by their places; what differs by rounding alone is equal."""
-        one, other = self.table[:, a], self.table[:, b]
-        difference: Floats = one - other
-        difference[np.abs(difference) <= TIE * max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0))] = 0.0
-        return difference
+        return apart(self.table[:, a], self.table[:, b])
 
     @property
     def drawn(self) -> Queries:

@@ -93,6 +93,8 @@ def _other_reading(pair: Pair, number: Callable[[float], str]) -> str:
     low, high = _ends(pair, pair.reading.interval)
     if pair.reading.decision == NOT_SIGNIFICANT:
         return f"{lead}this cannot be told yet ({p})" if pair.decision != NOT_SIGNIFICANT else ""
+    if pair.reading.p != pair.reading.p:
+        return f"{lead}{pair.a} is {pair.reading.decision}: all of its queries are known"
     sure = f"{ends_text(low, high, number)}; {p}" if isfinite(low) else p
     if pair.decision == pair.reading.decision:
         return f"{lead}this holds, too ({sure})"

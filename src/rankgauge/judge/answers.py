@@ -16,6 +16,7 @@ from rankgauge.judge.prompt import CHOICES, Prompt
 from rankgauge.judge.scale import Scale, spelt
 from rankgauge.judge.stated import Found, bare, plain, stated
 from rankgauge.systems.hits import cleaned
+from rankgauge.trust.judges.licence import OFF_SCALE
 
 __all__ = ["READER", "Expected", "Preference", "Reading", "best", "read_answer", "read_logprobs"]
 __all__ += ["read_preference", "read_response", "read_responses", "without_thinking"]
@@ -207,7 +208,7 @@ def _agreed(found: Sequence[Found], scale: Scale, reason: str | None) -> Reading
         return _failed("the answer states no grade")
     for each in found:
         if each.grade is None:
-            return _failed(f"{_short(each.written)}: not on the scale {scale.listed}")
+            return _failed(f"{_short(each.written)}: {OFF_SCALE} {scale.listed}")
     grades = sorted({each.grade for each in found if each.grade is not None})
     if len(grades) > 1:
         return _failed(f"the answer states several grades: {', '.join(map(spelt, grades))}")

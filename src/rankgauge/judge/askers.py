@@ -18,6 +18,7 @@ from rankgauge.store.store import Judge
 from rankgauge.systems.call import called, function_of
 from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.workers import Stop
+from rankgauge.trust.judges.licence import OFF_SCALE
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
@@ -123,8 +124,9 @@ class ModelJudge:
                     spending.cost = self.config.prices.cost(*error.tokens)
                 self._lost[question.answer] = self._lost.get(question.answer, 0.0) + spending.cost
                 raise
-            spending.cost = cost_of(reply, self.config.prices, spending.cost)
-        return Paid(*reply, spending.cost, read_response(reply.response, self.scale, self.prompt))
+            cost = cost_of(reply, self.config.prices, spending.cost)
+            spending.cost = cost or 0.0
+        return Paid(*reply._replace(cost=cost), read_response(reply.response, self.scale, self.prompt))
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -139,13 +141,15 @@ class Paid(NamedTuple):
     tokens_in: int | None
     tokens_out: int | None
     calls: int
-    cost: float
+    cost: float | None
     reading: Reading
 
 
-def cost_of(reply: Reply, prices: Prices | None, most: float) -> float:
-    """What a reply cost: by what the server counted, else the most that it could."""
-    if prices is None or reply.tokens_in is None or reply.tokens_out is None:
+def cost_of(reply: Reply, prices: Prices | None, most: float) -> float | None:
+    """What a reply cost: what the server charged, or by the tokens that it counted, else the most that it could."""
+    if reply.cost is not None or prices is None:
+        return reply.cost
+    if reply.tokens_in is None or reply.tokens_out is None:
         return most
     return prices.cost(reply.tokens_in, reply.tokens_out)
 
@@ -153,6 +157,7 @@ def cost_of(reply: Reply, prices: Prices | None, most: float) -> float:
 def said_of(replies: Sequence[Paid], config: JudgeConfig, lost: float = 0.0) -> Said:
     """What the replies to one question come to; `lost`: what was paid for without one."""
     responses = [each.response for each in replies]
+    costs = [each.cost for each in replies if each.cost is not None]
     sure = read_logprobs(responses[-1], config.scale) if config.prompt.one_token else None
     return Said(
         best(each.reading for each in replies),
@@ -160,7 +165,7 @@ def said_of(replies: Sequence[Paid], config: JudgeConfig, lost: float = 0.0) -> 
         replies[-1].model,
         _total(each.tokens_in for each in replies),
         _total(each.tokens_out for each in replies),
-        None if config.prices is None else lost + sum(each.cost for each in replies),
+        lost + sum(costs) if costs else None,
         sum(each.calls for each in replies),
         None if sure is None else sure.grade,
         None if sure is None else sure.mass,
@@ -197,7 +202,7 @@ class FunctionJudge:
         found = self.config.scale.grade_of(grade.item() if hasattr(grade, "item") else grade)
         if found is None:
             known = self.config.scale.listed
-            return Reading("failed", None, f"the function gave {shortened(repr(grade))}; expected {known}")
+            return Reading("failed", None, f"the function gave {shortened(repr(grade))}: {OFF_SCALE} {known}")
         return Reading("graded", found, reason)
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from rankgauge.store.lease import Lease
 from rankgauge.store.rows import digest, parts
 from rankgauge.store.store import Label
 from rankgauge.systems.hits import Failed
-from rankgauge.systems.workers import Done, Pool
+from rankgauge.systems.workers import IN_A_ROW, Done, Pool
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
@@ -130,7 +130,10 @@ class _Pass:
         self.counts: Counter[str] = Counter()
         self.models: Counter[str] = Counter()
         self.errors: dict[tuple[str, str], str] = {}
-        self.cost = self.seconds = 0.0
+        self.cost: float | None = None if config.prices is None else 0.0
+        self.seconds = 0.0
+        self.barren = 0  # answers in a row that have no grade
+        self.pool: Pool[list[Question], Said] | None = None
         self.thin = 0
         self.stopped: str | None = None
         self.ability: Any = None
@@ -145,6 +148,8 @@ class _Pass:
             self.thin += row.mass is not None and row.mass < THIN
             labels.append(row.label(each, each.key(name)))
         self.counts["before"] = len(labels)
+        if self.counts["open"] == len(labels) >= IN_A_ROW:  # one more such answer is enough
+            self.barren = IN_A_ROW - 1
         have = stored.keys(self.store, [label.key for label in labels])
         if new := [label for label in labels if label.key not in have]:
             self.store.add_judgments([(self.asker.judge, label) for label in new], name)
@@ -158,7 +163,7 @@ class _Pass:
             alone=model,  # the first shows what the server takes
             steps=4 if model else 1,  # an answer and one more, and waiting for room in the budget before each
         )
-        began = time.perf_counter()
+        self.pool, began = pool, time.perf_counter()
         pool.run(grouped(questions), lambda group: self.asker.ask(group[0]), self._keep)
         self.seconds, self.stopped = time.perf_counter() - began, pool.stopped
 
@@ -193,7 +198,7 @@ class _Pass:
             for done, said in kept:
                 self._tally(done, said)
             if self.progress is not None:
-                self.progress(len(self.done), self.questions, len(self.errors) + self.counts["open"], self.cost)
+                self.progress(len(self.done), self.questions, len(self.errors) + self.counts["open"], self.cost or 0.0)
 
     def _tally(self, done: Done[list[Question], Said], said: Said | None) -> None:
         for question in done.item:
@@ -203,6 +208,16 @@ class _Pass:
                 self._count(question, *said.reading)
         if said is not None:
             self._add_up(said)
+            self._give_up(said)
+
+    def _give_up(self, said: Said) -> None:
+        """Stop asking a model that gives no grades: every answer is paid for, and asked for twice."""
+        if self.config.call or not said.answered:
+            return
+        self.barren = 0 if said.reading.state == "graded" else self.barren + 1
+        if self.barren >= IN_A_ROW and self.pool is not None and self.pool.stopped is None:
+            words = f"{IN_A_ROW} answers in a row without a grade, the last: {said.reading.reason}"
+            self.pool.stopped = f"{words}; check the prompt and the model"
 
     def _label(self, question: Question, said: Said, milliseconds: float) -> Label:
         attempt = self.known[question.answer].attempts if question.answer in self.known else 0
@@ -230,7 +245,7 @@ class _Pass:
         self.counts["calls"] += said.calls
         self.counts["tokens_in"] += said.tokens_in or 0
         self.counts["tokens_out"] += said.tokens_out or 0
-        self.cost += said.cost or 0.0
+        self.cost = self.cost if said.cost is None else (self.cost or 0.0) + said.cost
         if said.model is not None:
             self.models[said.model] += 1
         self.thin += said.mass is not None and said.mass < THIN
@@ -251,7 +266,7 @@ class _Pass:
             cut=sum(bool(question.cut) for question in prepared.questions if question.repeat == 0),
             calls=self.counts["calls"],
             tokens=(self.counts["tokens_in"], self.counts["tokens_out"]),
-            cost=None if self.config.prices is None else self.cost,
+            cost=self.cost,
             currency=self.config.currency,
             models=tuple(dict.fromkeys([*self.models, *earlier])),
             thin=self.thin,

@@ -27,7 +27,7 @@ from rankgauge.read.sources import find_source
 from rankgauge.store.store import Judge
 from rankgauge.systems.hits import Failed, cleaned
 from rankgauge.systems.http import PASSING
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
@@ -293,7 +293,7 @@ class BatchJudge:
             reply = reply_of(line.body)
             prices = self.config.prices
             most = 0.0 if prices is None else prices.cost(tokens_of(question.text), self.config.most)
-            return said_of([Paid(*reply, cost_of(reply, prices, most), self._reading(line))], self.config)
+            return said_of([Paid(*reply._replace(cost=cost_of(reply, prices, most)), self._reading(line))], self.config)
         return self._refused(question, line)
 
     def _refused(self, question: Question, line: Line) -> Said:

@@ -7,6 +7,7 @@ stays so (`Chat.ability`), found once for a server and model. Whether an answer 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import threading
@@ -98,13 +99,15 @@ class Ability(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a server answered, as it came: the model that it names, what it counted, and the calls that it took."""
+    """What a server answered, as it came: the model that it names, what it counted, the calls that it took, and what it
+    charged for them, where it says so."""
 
     response: dict[str, Any]
     model: str | None
     tokens_in: int | None
     tokens_out: int | None
     calls: int
+    cost: float | None = None
 
 
 class Chat:
@@ -293,9 +296,16 @@ def _reply(answer: Any, calls: int) -> Reply:
 
 def reply_of(response: dict[str, Any], calls: int = 1) -> Reply:
     """An answer with what it says of itself."""
-    usage, model = response.get("usage"), response.get("model")
-    read, written = (_number(usage.get(name)) if isinstance(usage, dict) else None for name in USAGE)
-    return Reply(response, model if isinstance(model, str) else None, read, written, calls)
+    said, model = response.get("usage"), response.get("model")
+    usage = said if isinstance(said, dict) else {}
+    read, written = (_number(usage.get(name)) for name in USAGE)
+    return Reply(response, model if isinstance(model, str) else None, read, written, calls, _charge(usage.get("cost")))
+
+
+def _charge(value: Any) -> float | None:
+    """What a server charged; None where it does not say, or something else than an amount."""
+    right = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+    return float(value) if right else None
 
 
 def _number(value: Any) -> int | None:

@@ -16,14 +16,15 @@ from rankgauge.judge.scale import GRADED
 from rankgauge.measures import parse_all
 from rankgauge.protocol import DEFAULT
 from rankgauge.read.named import named
-from rankgauge.shown import Shown
+from rankgauge.shown import Shown, clean
 from rankgauge.store.checks import PEOPLE, add_check, agreement_words
 from rankgauge.store.judgments import Judge
 from rankgauge.store.sources import Address
 from rankgauge.trust.judges.agree import Agreement, agree
+from rankgauge.trust.judges.licence import BAR, Bar, doubt_of_check, shares_order
 from rankgauge.trust.judges.sets import POLICIES, judged_once
 from rankgauge.trust.judges.systems import systems_of
-from rankgauge.validation.labels import FAMILY, doubt_of, same_family
+from rankgauge.validation.labels import doubt_of_family, same_family
 
 if TYPE_CHECKING:
     from rankgauge.judge.config import JudgeConfig
@@ -39,7 +40,8 @@ __all__ = ["JudgeCheck", "check_judge", "people_of"]
 class JudgeCheck(Shown):
     """A judge beside people: `agreement` of the two, and what became of the pairs (`judged`).
 
-    `unranked` says why the project's systems are not ranked under both, `family` which are of the judge's own.
+    `unranked` says why the project's systems are not ranked under both, `family` which are of the judge's own. A check
+    below the `bar` is no licence, and `against` is what to write to check it again.
     """
 
     shown_by: ClassVar[str] = "checked"
@@ -48,6 +50,8 @@ class JudgeCheck(Shown):
     agreement: Agreement
     unranked: str = ""
     family: str = ""
+    bar: Bar = BAR
+    against: str = "@people"
 
     @property
     def title(self) -> str:
@@ -72,17 +76,20 @@ class JudgeCheck(Shown):
 
     @property
     def doubts(self) -> list[Doubt]:
-        """Why not to trust what is said of systems."""
-        return [doubt_of(FAMILY, self.family)] if self.family else []
+        """Why not to trust the judge, or what is said of systems."""
+        doubt = doubt_of_check(self.judged.judge, clean(self.found()), self.bar, self.against)
+        doubts = [] if doubt is None else [doubt]
+        return [*doubts, *self.judged.doubts, *([doubt_of_family(self.family)] if self.family else [])]
 
     def found(self) -> dict[str, Any]:
         """What is kept of it."""
-        pair = self.agreement.pairs[0].to_dict()
+        pair, systems = self.agreement.pairs[0].to_dict(), self.agreement.systems
         states = {state: self.judged.states[state] for state in ("refused", "failed")}
         return {
             "people": self.people,
             "pair_count": self.judged.pairs,
             "graded": pair["shared"],
+            "queries": pair["queries"],
             **states,
             "no_answer": self.judged.open - sum(states.values()),
             "agreement": pair["agreement"],
@@ -90,6 +97,7 @@ class JudgeCheck(Shown):
             "kappa_quadratic": pair["kappa"]["quadratic"],
             "bias": pair["bias"],
             "best": self.best,
+            "same_order": shares_order(systems.orders[0]) if systems else None,
         }
 
     def data(self) -> dict[str, Any]:
@@ -128,7 +136,11 @@ def check_judge(
     else:
         judged = ask_judge(project, judge, pairs, repeats=repeats, again=again, progress=progress)
         setting = Judge(name, judged.kind, judged.settings)
-    found = _compared(project, people, truth, judged, runs)
+    found = replace(
+        _compared(project, people, truth, judged, runs),
+        bar=project.bar,
+        against=human if isinstance(human, str) else project.people,
+    )
     if judged.stopped is None:
         with project.store(write=True) as store:
             add_check(store, setting, PEOPLE, found.found())

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from rankgauge.errors import RankgaugeError, counted
+from rankgauge.errors import Doubt, RankgaugeError, counted
 from rankgauge.judge.money import amount
 from rankgauge.judge.scale import spelt
 from rankgauge.shown import Shown
 from rankgauge.systems.workers import INTERRUPTED
+from rankgauge.trust.judges.licence import OFF_SCALE, doubts_of_grades
 
 if TYPE_CHECKING:
     from rankgauge.judge.scale import Scale
@@ -112,6 +113,12 @@ class Judged(Shown):
         counts = Counter(grade for state, grade, _ in self.outcomes.values() if grade is not None)
         return {grade: counts[grade] for grade in self.scale.grades}
 
+    @property
+    def doubts(self) -> list[Doubt]:
+        """Why the grades tell little."""
+        outside = sum(state == "failed" and OFF_SCALE in (reason or "") for state, _, reason in self.outcomes.values())
+        return [*doubts_of_grades(self.judge, self.grades, self.graded, self.scale.grades, outside)]
+
     @cached_property
     def consistency(self) -> float | None:
         """Of pairs that were asked about more than once: the mean share of answers that gave the commonest grade."""
@@ -153,4 +160,5 @@ class Judged(Shown):
             "reasons": {why: len(pairs) for why, pairs in self.reasons.items()},
             "seconds": self.seconds,
             "stopped": self.stopped,
+            **({"warnings": self.doubts} if self.doubts else {}),
         }

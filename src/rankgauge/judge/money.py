@@ -103,14 +103,15 @@ class Budget:
     spent: float = 0.0
     reserved: float = 0.0
     calls: int = 0  # under way
+    dearer: float = 1.0  # how often the most that prices allow a server has charged
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     @contextmanager
     def reserve(self, read: int, written: int) -> Iterator[Spending]:
         """Room for a call of at most so many tokens: waited for while others are under way, then there is none."""
-        most = 0.0 if self.prices is None else self.prices.cost(read, written)
+        usual = 0.0 if self.prices is None else self.prices.cost(read, written)
         with self._changed:
-            while self.cap is not None and self.spent + self.reserved + most > self.cap:
+            while (most := usual * self.dearer) + self.spent + self.reserved > (self.cap or math.inf):
                 if not self.calls:
                     raise Stop(self._used_up(most))
                 self._changed.wait()
@@ -123,6 +124,7 @@ class Budget:
                 self.calls -= 1
                 self.reserved = self.reserved - most if self.calls else 0.0  # sums of fractions leave a rest
                 self.spent += spending.cost
+                self.dearer = max(self.dearer, spending.cost / usual if usual else 1.0)
                 self._changed.notify_all()
 
     def check(self, read: int, written: int, where: str) -> None:

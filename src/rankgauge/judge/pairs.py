@@ -40,7 +40,7 @@ def write_pairs(pairs: Sequence[Pair], path: str) -> None:
     """Write pairs as JSON lines, CSV, TSV or Parquet, as the suffix says; `-` is standard output."""
     import sys
 
-    from rankgauge.writers.write import opened
+    from rankgauge.writers.files import opened
 
     write = WRITERS["" if path == "-" else _suffix(path)]
     if path == "-":

@@ -18,7 +18,7 @@ from rankgauge.protocol import DEFAULT, SIGNED, Protocol
 if TYPE_CHECKING:
     from rankgauge.dtypes import Array, Bools, Floats, Ints
 
-__all__ = ["ZERO", "Hits", "Ideal", "Outline", "every", "fixed", "positions_within", "some", "sum_by"]
+__all__ = ["ZERO", "Hits", "Ideal", "every", "fixed", "positions_within", "some", "sum_by"]
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -47,13 +47,6 @@ class Ideal(NamedTuple):
     query: Ints
     rank: Ints
     gain: Floats
-
-
-class Outline(NamedTuple):
-    """The ranks and grades of what is judged in a ranking, and how many other documents there are."""
-
-    judged: tuple[tuple[int, float], ...]
-    unjudged: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -104,18 +97,6 @@ class Hits:
     def count(self, mask: Bools) -> Floats:
         """How many hits of every query are marked."""
         return sum_by(self.query, mask, len(self.queries))
-
-    def outline(self, k: int | None) -> dict[str, Outline]:
-        """Query → where in the first k its judged documents stand, and how many others there are."""
-        inside = np.ones(len(self.rank), bool) if k is None else self.rank <= k
-        depth = self.retrieved if k is None else np.minimum(self.retrieved, k)
-        starts = np.searchsorted(self.query[inside], np.arange(len(self.queries) + 1))
-        rank, grade = self.rank[inside].tolist(), self.grade[inside].tolist()
-        parts = zip(self.queries, depth.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-        return {
-            query: Outline(tuple(zip(rank[low:high], grade[low:high], strict=True)), all_of_them - (high - low))
-            for query, all_of_them, low, high in parts
-        }
 
     def relevant(self, rel: float | None = None) -> Bools:
         """Which hits are relevant: of grade `rel` or more (the protocol's, when not given)."""

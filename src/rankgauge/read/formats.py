@@ -21,7 +21,7 @@ from rankgauge.read.names import has_role, is_beir, looks_like_header
 from rankgauge.read.rows import Ask, Content, shortened
 from rankgauge.read.sources import NUMPY, Source
 
-__all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "names_in", "recognise"]
+__all__ = ["FORMATS", "Format", "bare_name", "format_named", "kind_of", "kind_of_columns", "names_in", "recognise"]
 
 
 class Format(NamedTuple):
@@ -188,7 +188,7 @@ def kind_of(source: Source, format: str, columns: Mapping[str, str] | None = Non
 
         header = headless(source.head(), "score")
         return {4: "judgments", 6: "run"}.get(len(header.names)) if header else None
-    return _kind_of_columns(names_in(source, format, columns), columns or {})
+    return kind_of_columns(names_in(source, format, columns), columns or {})
 
 
 def names_in(source: Source, format: str, columns: Mapping[str, str] | None = None) -> list[str]:
@@ -202,7 +202,7 @@ def names_in(source: Source, format: str, columns: Mapping[str, str] | None = No
     return table_rows.column_names(source, format, columns)
 
 
-def _kind_of_columns(names: list[str], columns: Mapping[str, str]) -> str | None:
+def kind_of_columns(names: list[str], columns: Mapping[str, str]) -> str | None:
     """Judgments have a grade and runs a score or rank; BEIR's judgments have a `score`, so that alone tells nothing."""
     graded = "relevance" in columns or has_role("relevance", names, sure=True)
     ranked = "rank" in columns or has_role("rank", names)

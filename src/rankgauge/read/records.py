@@ -221,9 +221,14 @@ class Judgments(Record):
     number = "relevance"
 
     @property
+    def judges(self) -> list[str]:
+        """The judges whose labels of a store these are."""
+        return [name for rank in self.stored.get("rule", {}).get("judges", ()) for name in rank]
+
+    @property
     def by(self) -> str:
         """Whose labels of a store these are, the first four by name; nothing where they come from elsewhere."""
-        names = [name for rank in self.stored.get("rule", {}).get("judges", ()) for name in rank]
+        names = self.judges
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         return f"{', '.join(names[:NAMED])}{more}"
 

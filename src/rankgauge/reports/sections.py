@@ -61,7 +61,7 @@ def summary(facts: Facts) -> Iterator[Block]:
     else:
         yield chart_of("distribution" if len(values.systems) == 1 else "forest", values)
     found = cautions(facts)
-    yield from _bulleted([each for each in found if each.decisive][:CAUTIONS], len(found), facts.results)
+    yield from _bulleted([each for each in found if each.decisive][:CAUTIONS], len(found), facts.results.names)
 
 
 def _has_bars(facts: Facts) -> bool:
@@ -109,7 +109,7 @@ def every_caution(facts: Facts) -> Iterator[Block]:
     """All cautions, with their codes."""
     found = cautions(facts)
     if found:
-        rows = [[each.code, sentence(each.text, facts.results)] for each in found]
+        rows = [[each.code, sentence(each.text, facts.results.names)] for each in found]
         yield Table("cautions", "Cautions", [Column("code"), Column("caution")], rows, sort=False)
 
 

@@ -12,6 +12,8 @@ from rankgauge.measures.bands.bands import is_text
 from rankgauge.measures.bands.notes import mean_ends
 from rankgauge.reports.found import open_doubts
 from rankgauge.show.model import Block, Bullets, Code, Column, Mark, Table, Text, capital
+from rankgauge.validation.labels import FAMILY as LIKE
+from rankgauge.validation.labels import JUDGES, UNFIT
 
 if TYPE_CHECKING:
     from rankgauge.reports.facts import Facts
@@ -25,17 +27,17 @@ NAMED: Final = 3  # systems or files that a warning names
 UNANSWERED: Final = "RG302"
 # Cautions that can turn a decision, the gravest first; the others follow in the order in which they are found.
 TURNING: Final = (
-    "unjudged", "fixed-list", "random-per-search", "adjusted", "sample-lacking", "sample-ignored",
+    *UNFIT, "unjudged", "fixed-list", "random-per-search", "adjusted", "sample-lacking", "sample-ignored",
     "tie-band", "unanswered", "judged-unequal", "few-queries", "few-differences", "skewed",
 )  # fmt: skip
 SAMPLE: Final = frozenset({"fixed-list", "random-per-search", "sample-lacking"})  # codes that are about all queries
 # Code of a doubt → the section that has the evidence, where that is not the one about pairs.
 EVIDENCE: Final = {
-    "tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query", "RG403": "checks",
-    "RG404": "checks", "sample-ignored": "systems", **dict.fromkeys(SAMPLE, "sample"),
+    "tie-band": "ties", "judged-unequal": "judged", "dropped-queries": "every-query", "sample-ignored": "systems",
+    **dict.fromkeys(SAMPLE, "sample"), **dict.fromkeys((*JUDGES, LIKE), "checks"),
 }  # fmt: skip
 # Codes that are about every pair of the family.
-FAMILY: Final = SAMPLE | {"sample-ignored", "few-flips", "unequal-variances", "RG403", "RG404"}
+FAMILY: Final = SAMPLE | {"sample-ignored", "few-flips", "unequal-variances", *JUDGES, LIKE}
 SEVERITY: Final = {"error": "bad", "warning": "warn", "note": "quiet"}
 
 

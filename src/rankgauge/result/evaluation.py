@@ -112,14 +112,25 @@ class Evaluation(Shown, Mapping[str, "Result"]):
         return [*sampled, *self.source_doubts]
 
     @property
+    def few(self) -> list[Doubt]:
+        """Why the intervals of a sample's means are only rough, where they are."""
+        return [] if self.first.design is None else self.first.design.few("search", "query")
+
+    @property
     def source_doubts(self) -> list[Doubt]:
         """Why not to trust what was measured: plain means of runs that were made for a sample, labels of a judge whom
         nobody checked, or of a system's own model family."""
         made_for = {each.ignored_sample: name for name, each in self.results.items() if each.ignored_sample}
-        return [*(ignored_sample(name, sample) for sample, name in made_for.items()), *self._label_doubts]
+        return [*(ignored_sample(name, sample) for sample, name in made_for.items()), *self.label_doubts]
 
     @property
-    def _label_doubts(self) -> list[Doubt]:
+    def names(self) -> list[str]:
+        """The names of systems and judges, which keep their first letter in a sentence."""
+        judgments = self.first.judgments
+        return [*self.results, *(judgments.judges if judgments is not None else ())]
+
+    @property
+    def label_doubts(self) -> list[Doubt]:
         judgments = self.first.judgments
         if judgments is None or not judgments.told:
             return []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rankgauge.sampling.sample import Sample
     from rankgauge.show.model import Page
     from rankgauge.stats.estimate import Estimate
-    from rankgauge.stats.inference import Population
+    from rankgauge.stats.inference import Population, Queries
     from rankgauge.validation.quick import Peek
 
 __all__ = ["SAME", "Result"]
@@ -140,15 +140,27 @@ class Result(Shown, Mapping[str, float]):
         return replace(self, design=design, weights=design.weights(self.hits.queries))
 
     def estimate(self, measure: str | Measure, alpha: float = 0.05) -> Estimate:
-        """The value with its interval over draws of the sample; without ends where there is no sample, or no mean."""
+        """The value with its interval, of a sample about its population; without ends where it is no mean."""
         from rankgauge.stats.estimate import Estimate
-        from rankgauge.stats.paired import within_range
+        from rankgauge.stats.inference import mean_estimates
 
         found = self.measure(measure)
-        if self.design is None or self.own_aggregate(found) != "mean" or found in self.undefined:
+        values = self._selected(self.measured[found])
+        if self.own_aggregate(found) != "mean" or found in self.undefined or np.isnan(values).all():
             return Estimate(self[found])
-        ends = self.design.estimate(self.query_ids, self._selected(self.measured[found]), alpha)[1:]
-        return Estimate(self[found], *within_range(ends, found.definition.bounded))
+        counted: Bools = ~np.isnan(values)
+        bounded = found.definition.bounded
+        (estimate,) = mean_estimates([values[counted]], self._drawn(counted), bounded=bounded, alpha=alpha)
+        return estimate._replace(value=self[found])
+
+    def _drawn(self, counted: Bools) -> Queries:
+        """How the queries that count weigh, and how chance drew them."""
+        from rankgauge.stats.inference import Queries
+
+        if self.design is not None:
+            return self.design.drawn([query for query, is_one in zip(self.query_ids, counted, strict=True) if is_one])
+        weights = None if self.weights is None else self._selected(self.weights)[counted]
+        return Queries(int(counted.sum()), weights)
 
     # ---- every query ------------------------------------------------------------------------------------------------
 

@@ -13,13 +13,10 @@ import numpy as np
 from rankgauge.errors import Doubt, InputError, counted, unknown
 from rankgauge.sampling import is_unwanted
 from rankgauge.sampling.sample import Sample, read_sample
-from rankgauge.stats.design import design_interval, design_moments
-from rankgauge.stats.estimate import NAN, Estimate
-from rankgauge.stats.inference import POPULATIONS, Population, Queries
+from rankgauge.stats.inference import FEW_QUERIES, POPULATIONS, Population, Queries
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
-    from rankgauge.stats.paired import Moments
 
 __all__ = ["NO_LOG", "PER", "Design", "Per", "sample_given"]
 
@@ -72,15 +69,19 @@ class Design:
         return cls(sample, inside, len(queries) - len(inside), per, population or "log")
 
     def drawn(self, queries: Sequence[str]) -> Queries:
-        """How these queries of the sample weigh, and how chance drew them."""
+        """How these queries of the sample weigh, and how chance drew them.
+
+        Of a group of which chance drew no query, it is not known how much of the log belongs to it.
+        """
         at = np.array([self.place[query] for query in queries], np.int64)
+        silent = self.population == "log" and not self._drawn[at].any() and bool(self._drawn.any())
         return Queries(
             len(at),
             self._weights[at],
             inclusion=self._inclusion[at],
             strata=self._strata[at],
             population=self.population,
-            known=self._knows_its_error and not self.sample.fixed,
+            known=self._knows_its_error and not self.sample.fixed and not silent,
         )
 
     def with_per(self, per: Per) -> Design:
@@ -107,6 +108,11 @@ class Design:
         return self.sample.inclusion[self._at]
 
     @cached_property
+    def _drawn(self) -> Bools:
+        """Whether a query was left to chance."""
+        return self._inclusion < 1
+
+    @cached_property
     def _strata(self) -> Ints:
         return np.unique(np.array(self.sample.strata)[self._at], return_inverse=True)[1]
 
@@ -128,30 +134,20 @@ class Design:
         known = self._weights.tolist()
         return np.array([known[self.place[query]] if query in self.place else 0.0 for query in queries])
 
-    def moments(self, queries: Sequence[str], values: Floats, other: Floats | None = None) -> Moments:
-        """The mean of the values of these queries (of their differences), and its standard error."""
-        at = np.array([self.place[query] for query in queries], np.int64)
-        weights = np.zeros(len(self.queries))
-        weights[at] = self._weights[at]
-        columns = []
-        for column in (values, other):
-            columns.append(np.zeros(len(self.queries)))
-            columns[-1][at] = column if column is not None else 0.0
-        second = None if other is None else columns[1]
-        found = design_moments(columns[0], weights, self._inclusion, self._strata, second)
-        return found if self._knows_its_error else found._replace(error=NAN)
+    def effective(self, per: Per) -> float:
+        """How many queries of equal weight tell as much about a mean as those left to chance; infinite of a census."""
+        return self.with_per(per).drawn(self.queries).effective
 
-    def interval(self, found: Moments, alpha: float) -> tuple[float, float]:
-        """The interval of a mean or a difference; none of a fixed list."""
-        return (NAN, NAN) if self.sample.fixed else design_interval(found, alpha)
-
-    def estimate(self, queries: Sequence[str], values: Floats, alpha: float = 0.05) -> Estimate:
-        """The mean of the values, where there is one, with its interval."""
-        known: Bools = ~np.isnan(values)
-        if not known.any():
-            return Estimate(NAN)
-        found = self.moments([query for query, is_one in zip(queries, known, strict=True) if is_one], values[known])
-        return Estimate(found.difference, *self.interval(found, alpha))
+    def few(self, *pers: Per) -> list[Doubt]:
+        """Why the interval of a mean is only rough: too few queries, by their weights, were left to chance."""
+        least = min(pers, key=self.effective)
+        effective = self.effective(least)
+        if self.sample.fixed or effective >= FEW_QUERIES:
+            return []
+        chances = counted(self.drawn(self.queries).chances, "query", "queries")
+        words = f"{chances} left to chance, worth {effective:.1f} of equal weight for a mean per {least}"
+        rough = f"below {FEW_QUERIES} its interval is only rough; judge more queries"
+        return [Doubt("few-queries", f"{self.sample.source}: {words}; {rough}")]
 
     def doubts(self, per: Per | None = None) -> list[Doubt]:
         """Why the mean, or its interval, should not be trusted as it stands."""
@@ -191,8 +187,22 @@ class Design:
         traffic, chance = "weights traffic / inclusion", "weights 1 / inclusion"
         size = f"{len(self.queries):,} of {counted(len(self.sample), 'query', 'queries')}"
         outside = f"; {self.outside:,} evaluated and not in it, left out" if self.outside else ""
-        how = "" if self.sample.fixed else " Intervals: over draws of the sample, t."
+        how = "" if self.sample.fixed else f" {self._about}"
         return f"Sample: {self.sample.source}, {size}{outside}. Per search: {traffic}; per query: {chance}.{how}"
+
+    @property
+    def _about(self) -> str:
+        """The population that intervals are about, and how many queries tell of it."""
+        if not self._knows_its_error:
+            return "No intervals: too few of the queries that chance drew were evaluated."
+        if self.population == "future":
+            words = "Intervals are about future searches like those of this log: every query counts as drawn by chance."
+        elif not self._drawn.any():
+            return f"All {counted(len(self.queries), 'query', 'queries')} of the log: no uncertainty of sampling."
+        else:
+            words = "Intervals are about this log: how far another draw could move the mean."
+        sizes = ", ".join(f"{self.effective(per):,.1f} per {per}" for per in PER)
+        return f"{words} Effective number of queries: {sizes}."
 
     def data(self) -> dict[str, Any]:
         """What JSON holds of it."""

@@ -68,7 +68,7 @@ def format_of(path: str, formats: Collection[str] = FORMATS) -> str:
 
 def save(page: Page, path: str, format: str | None = None, options: Options | None = None) -> None:
     """Write the page to a file, whose suffix names the format if nobody does."""
-    from rankgauge.writers.write import opened
+    from rankgauge.writers.files import opened
 
     made = render(page, format or format_of(path), options)
     with opened(path) as stream:

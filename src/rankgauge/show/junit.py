@@ -5,6 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
+from rankgauge.comparison.gate.outcome import counted_as
 from rankgauge.show.cells import drawable
 
 if TYPE_CHECKING:
@@ -20,14 +21,13 @@ def junit(check: Check, inconclusive: str | None = None, unchanged: str | None =
     suite = ElementTree.Element("testsuite", name="rankgauge check", tests=str(len(names)), errors="0")
     for test, name in zip(check.tests, names, strict=True):
         case = ElementTree.SubElement(suite, "testcase", classname="rankgauge.check", name=drawable(name))
-        if test.answer == "unchanged" and unchanged in (None, "pass"):
-            ElementTree.SubElement(case, "system-out").text = drawable(f"{test.measure}: unchanged")
-        elif test.answer != "pass":
-            answer = (unchanged or test.answer) if test.answer == "unchanged" else test.answer
-            passes = answer == "inconclusive" and inconclusive == "pass"
-            words = drawable(f"{test.measure}: {test.answer}")
-            outcome = ElementTree.SubElement(case, "skipped" if passes else "failure", message=words, type=test.answer)
-            outcome.text = drawable(check.show())
+        counts, words = counted_as(test.answer, inconclusive, unchanged), drawable(f"{test.measure}: {test.answer}")
+        if test.answer == "inconclusive" and counts == "pass":
+            ElementTree.SubElement(case, "skipped", message=words, type=test.answer).text = drawable(check.show())
+        elif counts in ("fail", "inconclusive"):
+            ElementTree.SubElement(case, "failure", message=words, type=test.answer).text = drawable(check.show())
+        elif test.answer == "unchanged":
+            ElementTree.SubElement(case, "system-out").text = f"{words}\n{drawable(check.title)}"
     for kind, name in (("failure", "failures"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{kind}"))))
     ElementTree.indent(suite)

@@ -61,7 +61,7 @@ class Inverted(NamedTuple):
 
 def whole_numbers(values: Floats) -> tuple[Floats, float]:
     """The values as whole numbers of a step, which is 2^−48 of the sum of their sizes."""
-    size = fsum(np.abs(values).tolist())  # the same in any order
+    size = fsum(np.abs(values).ravel().tolist())  # the same in any order
     step = 2.0 ** (int(np.frexp(size)[1]) - STEPS) if size > 0 else 1.0
     return np.rint(values / step), step
 
@@ -87,8 +87,9 @@ def invert(
             some = places[start : start + (1 if kind == "few" else AT_ONCE)]
             chosen = [prepared[at] for at in some]
             number, chunks = _FLIPS[kind](chosen, units, flips, seed)
-            told = {"few": 1 << max(chosen[0].changed - 1, 0), "drawn": flips}.get(kind, number)
-            walked = (Inverted(*each, told, kind != "drawn") for each in _walked(chosen, number, chunks, alpha))
+            exact = kind == "every" or (kind == "few" and chosen[0].null == 0)
+            told = 1 << max(chosen[0].changed - 1, 0) if kind == "few" and exact else number - (kind == "drawn")
+            walked = (Inverted(*each, told, exact) for each in _walked(chosen, number, chunks, alpha))
             result |= dict(zip(some, walked, strict=True))
     return [result[at] for at in range(len(prepared))]
 

@@ -2,24 +2,35 @@
 
 A data set is a stratum: a table of values, a row per query and a column per system. The data sets are what they are;
 the queries within each are a sample, and it is over them that everything is resampled, flipped and estimated. The
-macro-average of D data sets weighs each query of data set d by 1 / (D · n_d).
+macro-average of D data sets is the weighted mean of all queries, each of data set d with weight 1 / (D · n_d).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rankgauge.stats.bootstrap import draws
-from rankgauge.stats.flips import Flipped, centred, sign_flips
-from rankgauge.stats.paired import Interval, midranks
+from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.inference import (
+    ALPHA,
+    FLIPS,
+    Adjusted,
+    Answer,
+    Queries,
+    adjusted,
+    differences,
+    mean_estimates,
+)
+from rankgauge.stats.paired import apart, midranks
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Bools, Floats, Ints
 
-__all__ = ["borda", "groups_of", "macro_flips", "macro_interval", "macro_means", "rank_intervals", "ranks_of"]
+__all__ = ["borda", "groups_of", "macro_differences", "macro_estimates", "macro_means", "rank_intervals", "ranks_of"]
 
 RESAMPLES: Final = 2_000
 SAME: Final = 12  # decimals, to which macro-averages that are equal agree
@@ -31,32 +42,33 @@ def macro_means(tables: Sequence[Floats]) -> Floats:
     return result
 
 
-def macro_interval(columns: Sequence[Floats], alpha: float = 0.05) -> Interval:
-    """The t interval of a macro-average of values or differences, one array per data set.
-
-    The variance adds up s² / n over the data sets, the degrees of freedom are Welch's and Satterthwaite's. A data set
-    of a single query tells nothing of its own scatter, so with one the interval has no ends.
-    """
-    from scipy.special import stdtrit
-
-    mean = float(np.mean([column.mean() for column in columns]))
-    if min(map(len, columns)) < 2:
-        return float("-inf"), float("inf")
-    parts = np.array([column.var(ddof=1) / len(column) for column in columns])
-    total = float(parts.sum())
-    if not total > 1e-30:
-        return mean, mean
-    freedom = total**2 / float((parts**2 / [len(column) - 1 for column in columns]).sum())
-    half = float(stdtrit(freedom, 1 - alpha / 2)) * float(np.sqrt(total)) / len(columns)
-    return mean - half, mean + half
+def macro_estimates(
+    tables: Sequence[Floats], *, bounded: bool, alpha: float = ALPHA, flips: int = FLIPS, seed: int = 0
+) -> list[Estimate]:
+    """Macro-average of every system with its interval; none where a data set has a single query."""
+    columns = list(np.concatenate(tables).T)
+    queries = replace(_queries(tables), known=min(map(len, tables)) > 1)
+    return mean_estimates(columns, queries, bounded=bounded, alpha=alpha, flips=flips, seed=seed)
 
 
-def macro_flips(
-    tables: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, flips: int = 10_000, seed: int = 0
-) -> Flipped:
-    """The sign-flip test of macro differences: the queries of every data set are flipped, each with its weight."""
-    scaled = np.concatenate([centred(table) / (len(tables) * len(table)) for table in tables])
-    return sign_flips(scaled, pairs, flips=flips, seed=seed)
+def macro_differences(
+    tables: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, alpha: float = ALPHA, flips: int = FLIPS,
+    seed: int = 0,
+) -> list[tuple[Answer, Adjusted]]:  # fmt: skip
+    """Difference of the macro-averages of each pair of systems, alone and adjusted for the others."""
+    table, queries = np.concatenate(tables), _queries(tables)
+    columns = [apart(table[:, one], table[:, other]) for one, other in pairs]
+    answers = differences(columns, queries, alpha=alpha, flips=flips, seed=seed)
+    if len(answers) < 2:
+        return [(answer, Adjusted(answer.p, answer.interval)) for answer in answers]
+    return [*zip(answers, adjusted(answers, columns, queries, alpha=alpha, flips=flips, seed=seed), strict=True)]
+
+
+def _queries(tables: Sequence[Floats]) -> Queries:
+    """How the queries of all data sets weigh."""
+    strata = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    weights = np.concatenate([np.full(len(table), 1 / (len(tables) * len(table))) for table in tables])
+    return Queries(len(strata), weights, strata=strata)
 
 
 def ranks_of(means: Floats) -> Ints:

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
 
 __all__ = [
-    "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "effect_interval", "effect_size",
-    "hedges", "mean_interval", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval",
-    "t_test", "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
+    "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "apart", "effect_interval",
+    "effect_size", "hedges", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval",
+    "t_quantile", "t_test", "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
 ]  # fmt: skip
 
 TIE: Final = 1e-10  # values closer than this, in units of the largest, are equal
 Interval = tuple[float, float]
 NOWHERE: Final[Interval] = (float("-inf"), float("inf"))
-QUANTILES: Final[dict[tuple[int, float], float]] = {}  # degrees of freedom and alpha → the quantile of t, two-sided
+QUANTILES: Final[dict[tuple[float, float], float]] = {}  # degrees of freedom and alpha → the quantile of t, two-sided
 
 
 def within_range(interval: Interval, bounded: bool, lowest: float = 0.0, highest: float = 1.0) -> Interval:
@@ -65,6 +65,13 @@ def units_of(table: Floats, weights: Floats | None = None, clusters: Ints | None
     together = np.stack([added_up(clusters, sums[:, j], number) for j in range(systems)], axis=1)
     present = np.bincount(clusters, minlength=number) > 0
     return Units(added_up(clusters, share, number)[present], together[present])
+
+
+def apart(one: Floats, other: Floats) -> Floats:
+    """Differences by query; what differs by rounding alone is equal."""
+    difference: Floats = one - other
+    difference[np.abs(difference) <= TIE * max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0))] = 0.0
+    return difference
 
 
 def added_up(clusters: Ints, values: Floats, number: int) -> Floats:
@@ -133,16 +140,12 @@ def t_test(found: Moments) -> float:
 
 def t_interval(found: Moments, alpha: float = 0.05) -> Interval:
     """The paired-t interval of the mean difference."""
-    half = _critical(found.freedom, alpha) * found.error
+    half = t_quantile(found.freedom, alpha) * found.error
     return found.difference - half, found.difference + half
 
 
-def mean_interval(units: Units, system: int, alpha: float = 0.05) -> Interval:
-    """The t interval of one system's mean."""
-    return t_interval(moments(units, system, None), alpha)
-
-
-def _critical(freedom: int, alpha: float) -> float:
+def t_quantile(freedom: float, alpha: float) -> float:
+    """The two-sided quantile of t, which is kept."""
     if freedom <= 0:
         return float("nan")
     if (freedom, alpha) not in QUANTILES:
@@ -160,7 +163,7 @@ def relative_change(found: Moments, alpha: float = 0.05) -> tuple[float, Interva
     if not found.other:
         return (0.0, (0.0, 0.0)) if not found.difference and not found.error else (float("nan"), NOWHERE)
     ratio = found.difference / found.other
-    square = _critical(found.freedom, alpha) ** 2
+    square = t_quantile(found.freedom, alpha) ** 2
     lead = found.other**2 - square * found.other_variance
     middle = found.difference * found.other - square * found.covariance
     last = found.difference**2 - square * found.error**2

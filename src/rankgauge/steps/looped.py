@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Looped(Shown):
-    """What came of the loop: its steps, and what they found, as far as it went."""
+    """What came of the loop: its steps, and what they found, as far as it went; `unfit`: judges that cannot judge."""
 
     shown_by: ClassVar[str] = "looped"
 
@@ -49,6 +49,7 @@ class Looped(Shown):
     comparison: Comparison | None = None
     report: str | None = None
     cautions: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -65,6 +66,11 @@ class Looped(Shown):
         """Judge → how far it agrees with people, in a line, where it was checked."""
         return {each["judge"]: agreement_in_brief(each["judge"], each, each.get("paid", "")) for each in self.checked}
 
+    def check(self) -> None:
+        """Refuse labels of judges that cannot judge."""
+        if self.unfit:
+            raise LoopOpen(f"judge: {'; '.join(self.unfit)}. Fix the judge first")
+
     def data(self) -> dict[str, Any]:
         """What JSON holds."""
         return {
@@ -76,4 +82,5 @@ class Looped(Shown):
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "report": self.report,
             "cautions": list(self.cautions),
+            "unfit": list(self.unfit),
         }

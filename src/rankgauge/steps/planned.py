@@ -207,7 +207,7 @@ class _Plan:
     def report(self) -> Step:
         """Where what it shows has changed."""
         path = self.settings.report
-        inputs = [self._inputs, self.settings.baseline]
+        inputs = self.work.shown if self.work is not None and self._inputs else []
         why = self._remembered("report", inputs, "it was never written", "what it shows has changed")
         why = why or ("" if path.is_file() else "it is not there")
         return self._step("report", why, os.fspath(path), "what it shows is as before")

@@ -41,6 +41,7 @@ RANKS: Final = Key(
     lambda value: isinstance(value, list) and all(isinstance(each, str) or is_texts(each) for each in value),
     "a list of judges, those of one rank in brackets",
 )
+BAR: Final = Key(lambda value: isinstance(value, int | float | dict), "{ pairs = 30, queries = 8, kappa = 0.2 }")
 QUERIES: Final = {
     "log": TEXT, "file": TEXT, "sample": number(2, whole=True), "method": one_of(*METHODS), "strata": TEXT,
     "allocate": ALLOCATED, "fold": one_of("text", "words"), "seed": number(0, whole=True), "columns": TABLE,
@@ -57,7 +58,7 @@ SECTIONS: Final[dict[str, dict[str, Key] | None]] = {
     "systems": None,
     "pool": POOL,
     "judges": None,
-    "judge": {"by": TEXTS, "repeats": number(1, whole=True), "check": TEXT},
+    "judge": {"by": TEXTS, "repeats": number(1, whole=True), "check": TEXT, "bar": BAR},
     "labels": {"from": RANKS, "policy": one_of(*POLICIES)},
     "evaluate": EVALUATE,
 }
@@ -118,6 +119,7 @@ def read_settings(project: Project) -> Settings:
     systems = _systems(project, where)
     judges = {name: find_judge(project, name) for name in judge.get("by", told.get("judges", {}))}
     measures, baseline, per, population = evaluated(project)
+    _ = project.bar  # what is wrong with it is said now
     if baseline is not None and baseline not in systems:
         raise InputError(unknown(f"{where}: [evaluate] baseline = {baseline!r} is no system", baseline, systems))
     configs: tuple[Config | JudgeConfig, ...] = (*systems.values(), *judges.values())

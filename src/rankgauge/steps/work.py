@@ -35,7 +35,8 @@ from rankgauge.store.transfer.files import read_queries
 from rankgauge.systems.call import sources_of
 from rankgauge.systems.documents import corpus_hash, fields_of
 from rankgauge.systems.search import search
-from rankgauge.writers.write import opened
+from rankgauge.validation.labels import UNFIT
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
@@ -86,8 +87,13 @@ class Work:
         name = self.project.settings.get("project", {}).get("name") or self.project.folder.resolve().name
         return Looped(
             str(name), tuple(self.steps), self.pooled, tuple(self.judged), tuple(self.checked), self.evaluation,
-            self.comparison, self.written, tuple(self.cautions),
+            self.comparison, self.written, tuple(self.cautions), self._unfit(),
         )  # fmt: skip
+
+    def _unfit(self) -> tuple[str, ...]:
+        """The judges that cannot judge, in words, where labels were given or used."""
+        used = bool(self.judged) or "labels" in vars(self)
+        return tuple(words for code, words in self.labels.remarks if code in UNFIT) if used else ()
 
     def _watched(self, name: str) -> Callable[..., None] | None:
         """How far a system or a judge is; what it has cost is said at the end."""
@@ -258,9 +264,10 @@ class Work:
         return None if self.settings.documents is None else corpus_hash(self.settings.documents)
 
     def _people(self) -> set[tuple[str, str]]:
-        """The pairs that somebody else than the judges of the loop has graded."""
+        """The pairs with a grade that counts, of somebody else than the judges of the loop."""
         rows, _ = self.store.labels()
-        return {row[:2] for row in rows if row.grade is not None and row.judge not in self.settings.judges}
+        heard = self.project.rule.among(rows).heard - self.settings.judges.keys()
+        return {row[:2] for row in rows if row.grade is not None and (row.ruling or row.judge in heard)}
 
     def _pool(self, judged: set[tuple[str, str]]) -> Pool:
         known = [(query, doc, 1.0) for query, doc in sorted(judged)]
@@ -308,9 +315,15 @@ class Work:
             self.keep(name, code, {"code": code})
         elif self.known(name, code) is None:
             self.cautions.append(
-                f"{config.call} has changed since it graded, and what is graded stays; give the judge another name "
-                f"than {config.name} to have it grade anew"
+                f"{config.call} has changed since it graded. Its old grades are still used. To grade again, rename the "
+                f"judge {config.name}, and write who counts under [labels]: from = {self._renamed(config.name)}"
             )
+
+    def _renamed(self, name: str) -> str:
+        """The judges who count, as [labels] from has them, with another name for one of them."""
+        ranks = self.project.rule.among(self.store.labels()[0]).judges
+        new = [[f"{name}-2" if judge == name else judge for judge in rank] for rank in ranks]
+        return json.dumps([rank[0] if len(rank) == 1 else rank for rank in new], ensure_ascii=False)
 
     def _rank(self) -> None:
         """Say where some judges decide nothing: without a rule of the project, functions are heard before models."""
@@ -319,7 +332,7 @@ class Work:
             first, second = (", ".join(each) for each in names.values())
             vote = ", ".join(f'"{name}"' for each in names.values() for name in each)
             self.cautions.append(
-                f"where {first} graded, {second} has no say: functions are heard before models; to let them vote, "
+                f"{second}'s grades are ignored where {first} graded: functions override models. To let both vote, "
                 f"write from = [[{vote}]] under [labels]"
             )
 
@@ -370,6 +383,11 @@ class Work:
         sample = None if self.sample is None else [self.sample_name, self.settings.per]
         return [self.numbers, self.labels.stored, list(self.settings.measures), sample]
 
+    @property
+    def shown(self) -> list[Any]:
+        """What the report shows."""
+        return [self.inputs, self.settings.baseline, self.settings.population, self.labels.remarks]
+
     def do_evaluate(self) -> Step:
         """Measure every run; values are saved where they rest on something new."""
         self.evaluation = evaluate_runs(**self._measured)
@@ -397,7 +415,7 @@ class Work:
 
         path = self.settings.report
         self.written = os.fspath(path)
-        inputs = [self.inputs, self.settings.baseline, self.settings.population]
+        inputs = self.shown
         if self.known("report", inputs) is not None and path.is_file():
             return Step("report", self.written, kept=True)
         about = self._measured

@@ -1,10 +1,10 @@
-"""Checks of judges: what was found where one was put to the test, and whose labels rest on none."""
+"""Checks of judges: what was found where one was put to the test."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import insert, select
 
@@ -17,7 +17,7 @@ from rankgauge.store.rows import now, written
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgauge.store.store import Rated, Store
+    from rankgauge.store.store import Store
 
 __all__ = [
     "Checked",
@@ -25,13 +25,11 @@ __all__ = [
     "agreement_in_brief",
     "agreement_words",
     "checks",
+    "checks_by_setting",
     "fooled_words",
-    "models",
-    "unchecked",
 ]
 
 PEOPLE, GULLIBLE = "people", "gullible"  # kinds of checks
-ASKED: Final = ("model", "program")  # kinds of judges whom people have to check
 
 
 class Checked(NamedTuple):
@@ -114,41 +112,8 @@ def checks(store: Store) -> list[Checked]:
     return sorted(last.values(), key=lambda each: (each.judge, each.kind != PEOPLE))
 
 
-def unchecked(store: Store, rows: Iterable[Rated]) -> str:
-    """The judges of these labels of whom nobody knows how far they agree with people, and of how many pairs."""
-    settings, check = _settings(store), schema.judge_check.c
-    tested = select(check.judge_id).where(check.kind == PEOPLE)
-    right = {settings[number] for number in store.read(lambda each: each.scalars(tested).all())}
-    pairs: dict[str, set[tuple[str, str]]] = {}
-    for row in rows:
-        if row.kind in ASKED and settings[row.setting] not in right:
-            pairs.setdefault(row.judge, set()).add((row.query_id, row.doc_id))
-    otherwise = dict.fromkeys((setting.name for setting in right), ", checked under another prompt or model")
-    return "; ".join(f"{name}{otherwise.get(name, '')} ({counted(len(each), 'pair')})" for name, each in pairs.items())
-
-
-def models(store: Store, rows: Iterable[Rated]) -> dict[str, list[str]]:
-    """Judge → the models that gave these labels, or the judge's own name, where it is a model."""
-    asked = {row.setting: row.judge for row in rows if row.kind == "model"}
-    settings = _settings(store) if asked else {}
-    found: dict[str, list[str]] = {}
-    for number, name in asked.items():
-        found.setdefault(name, []).append(settings[number].model or name)
-    return found
-
-
-class _Setting(NamedTuple):
-    """What a check holds for: a model with a prompt, wherever it is served; or a function."""
-
-    name: str
-    model: str | None
-    prompt: str | None
-    scale: str | None
-    call: str | None
-
-
-def _settings(store: Store) -> dict[int, _Setting]:
-    judge = schema.judge.c
-    asked = select(judge.judge_id, judge.name, judge.model, judge.prompt, judge.scale, judge.parameters)
-    rows = store.read(lambda each: each.execute(asked).all())
-    return {row[0]: _Setting._make([*row[1:5], row[5] if row[3] is None else None]) for row in rows}
+def checks_by_setting(store: Store) -> list[tuple[int, Mapping[str, Any]]]:
+    """The number of a judge and what was found, of every check against people, the last one last."""
+    table = schema.judge_check.c
+    asked = select(table.judge_id, table.found).where(table.kind == PEOPLE).order_by(table.check_id)
+    return [(number, json.loads(found)) for number, found in store.read(lambda each: each.execute(asked).all())]

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.errors import InputError, choices, counted
+from rankgauge.errors import InputError, RankgaugeError, choices, counted
 from rankgauge.read import Columns, Run
 from rankgauge.sampling.log import NONE
 from rankgauge.sampling.sample import Sample
 from rankgauge.store.labels import Labels
+from rankgauge.trust.judges.licence import BAR, Bar
 from rankgauge.trust.judges.sets import POLICIES
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from rankgauge.judge.pool import Pool
     from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
+    from rankgauge.store.doubts import Terms
     from rankgauge.store.history import History
-    from rankgauge.store.status import LabelCounts, Status
+    from rankgauge.store.status import LabelCounts, OtherSettings, Status
     from rankgauge.store.store import Rated, Sampled, Store
 
 __all__ = ["Project", "find_project", "init"]
@@ -171,23 +173,59 @@ class Project:
 
         `fresh`: without labels of documents whose text has changed since. `repeated`: every grade that is heard.
         """
-        from rankgauge.store import checks
+        from rankgauge.store import checks, doubts
 
         with self.store() as store:
             rows, last = store.labels()
             rule = self._heard(rows, by, store.where, people=people)
             heard = [*rule.counted(row for row in rows if not (fresh and row.outdated))]
-            doubtful, models = checks.unchecked(store, heard), checks.models(store, heard)
+            doubtful = doubts.label_doubts(store, rows, heard, self._terms(store))
+            models = doubts.models(store, heard)
             known = [each.words for each in checks.checks(store) if each.judge in rule.heard]
         judged = rule.judgments(rows, repeated=repeated, fresh=fresh)
         judged.source = f"@labels:{by}" if by else "@people" if people else "@labels"
         outdated = len({row[:2] for row in heard if row.outdated})
-        remarks = {"RG401": f"{counted(outdated, 'pair')} of {len(judged):,}" if outdated else "", "RG403": doubtful}
-        judged.remarks = [(code, what) for code, what in remarks.items() if what]
+        older = [("RG401", f"{counted(outdated, 'pair')} of {len(judged):,}")] if outdated else []
+        judged.remarks = [*older, *((doubt.code, doubt.text) for doubt in doubtful)]
         judged.models = models
         about = {"address": judged.source, "by": by, "rule": rule.to_dict(), "fresh": fresh}
         judged.stored = about | {"last": last, "outdated": outdated} | ({"checks": known} if known else {})
         return judged
+
+    @property
+    def bar(self) -> Bar:
+        """How large and how good the check of a judge has to be."""
+        told = self._judging
+        return Bar.of(told["bar"], f"{self.folder / FILE}: [judge]") if "bar" in told else BAR
+
+    @property
+    def people(self) -> str:
+        """What judges are checked against: the file of [judge] check, else the labels of people."""
+        return str(self._judging.get("check", "@people"))
+
+    @property
+    def _judging(self) -> Mapping[str, Any]:
+        """The section [judge]."""
+        told = self.settings.get("judge", {})
+        return told if isinstance(told, dict) else {}
+
+    def _terms(self, store: Store) -> Terms:
+        """What is asked of judges, with their settings as rankgauge.toml has them."""
+        from rankgauge.store.doubts import Setting, Terms
+
+        judges, found = self.settings.get("judges", {}), {}
+        if judges:
+            from rankgauge.judge.askers import with_model
+            from rankgauge.judge.config import find_judge
+
+            for name in judges if isinstance(judges, dict) else ():
+                try:
+                    config = with_model(store, find_judge(self, name))
+                except RankgaugeError:  # judging says what is wrong with it; labels are there all the same
+                    continue
+                about = config.settings(config.table.get("model"), None)
+                found[name] = Setting(name, *(about.get(each) for each in Setting._fields[1:]))
+        return Terms(self.bar, self.people, found)
 
     def _heard(self, rows: Sequence[Rated], by: str | None, where: str, *, people: bool = False) -> Labels:
         """The rule with the judges that there are; that there is none is an error."""
@@ -299,12 +337,28 @@ class Project:
 
     def label_counts(self, by: str | None = None, *, fresh: bool = False) -> LabelCounts:
         """Whose labels there are and what they come to; `by` one judge alone, `fresh` without outdated ones."""
+        from rankgauge.store.doubts import label_doubts
         from rankgauge.store.status import label_counts
 
         with self.store() as store:
             rows, _ = store.labels()
             rule = self._heard(rows, by, store.where)
-        return label_counts(rows, rule, fresh=fresh)
+            heard = [*rule.counted(row for row in rows if not (fresh and row.outdated))]
+            found = label_doubts(store, rows, heard, self._terms(store))
+        return label_counts(rows, rule, fresh=fresh, doubts=found)
+
+    def other_settings(self, judge: str) -> OtherSettings:
+        """The labels of a judge in force that were given under other settings than those of rankgauge.toml."""
+        from rankgauge.store.status import other_settings
+
+        with self.store() as store:
+            rows, _ = store.labels()
+            rule = self._heard(rows, None, store.where)
+            rule = rule if judge in rule.heard else self._heard(rows, judge, store.where)
+            now = self._terms(store).settings.get(judge)
+            if now is None:
+                raise InputError(f"{self.folder / FILE}: has no settings of {judge!r}; write them: [judges.{judge}]")
+            return other_settings(store, [*rule.counted(rows)], now)
 
     def judge(
         self,

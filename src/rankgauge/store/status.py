@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sqlalchemy import func, select, text
 
-from rankgauge.errors import counted
+from rankgauge.errors import Doubt, counted
 from rankgauge.shown import Shown
 from rankgauge.store import schema
 from rankgauge.store.checks import checks
+from rankgauge.store.doubts import Setting, of_other_settings, settings_of
 from rankgauge.store.evaluations import Past, saved
 from rankgauge.store.judgments import STATES, TRIAL
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rankgauge.store.labels import Labels
     from rankgauge.store.store import Rated, Store
 
-__all__ = ["JudgeCounts", "LabelCounts", "Status", "label_counts", "status"]
+__all__ = ["JudgeCounts", "LabelCounts", "OtherSettings", "Status", "label_counts", "other_settings", "status"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +91,53 @@ def _held(connection: Connection) -> list[str]:
     return [f"{name} is held by {holder}" for name, holder in found]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class OtherSettings(Shown):
+    """Labels of a judge in force that were given under other settings than those of rankgauge.toml.
+
+    `labels` are query, document, grade and what the setting has that is not so now; `total` is how many are in force.
+    """
+
+    shown_by: ClassVar[str] = "stored:other_sections"
+
+    judge: str
+    total: int
+    labels: tuple[tuple[str, str, float, str], ...]
+
+    @property
+    def title(self) -> str:
+        """Whose labels they are."""
+        return f"Labels of {self.judge} under other settings"
+
+    def data(self) -> dict[str, Any]:
+        """What JSON holds."""
+        names = ("query_id", "doc_id", "grade", "setting")
+        return {
+            "judge": self.judge,
+            "total": self.total,
+            "labels": [dict(zip(names, row, strict=True)) for row in self.labels],
+        }
+
+
+def other_settings(store: Store, heard: Sequence[Rated], now: Setting) -> OtherSettings:
+    """The labels of a judge, of those that are heard, whose settings are not those of now."""
+    settings, prompts = settings_of(store), schema.prompt.c
+    names: dict[str | None, str] = dict(store.read(lambda each: each.execute(select(prompts.hash, prompts.name)).all()))
+    rows = of_other_settings(heard, settings, now)
+    words = {number: _unlike(settings[number], now, names) for number in {row.setting for row in rows}}
+    found = [(row.query_id, row.doc_id, float(row.grade or 0.0), words[row.setting]) for row in rows]
+    return OtherSettings(now.name, sum(row.judge == now.name for row in heard), tuple(sorted(found)))
+
+
+def _unlike(then: Setting, now: Setting, prompts: Mapping[str | None, str]) -> str:
+    """The settings that are not so now."""
+    texts = then._replace(
+        prompt=prompts.get(then.prompt, then.prompt), scale=", ".join(f"{each:g}" for each in then.grades)
+    )
+    pairs = zip(Setting._fields, texts, then, now, strict=True)
+    return ", ".join(f"{kind} {text or 'not known'}" for kind, text, old, new in pairs if old != new)
+
+
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
 
@@ -114,6 +162,7 @@ class LabelCounts(Shown):
     """Whose labels there are, and what they come to by a rule.
 
     `several`: pairs with more than one label that is heard, `conflicting`: those whose labels are not the same grade.
+    `doubts` say why not to trust the labels.
     """
 
     shown_by: ClassVar[str] = "stored:label_sections"
@@ -125,6 +174,7 @@ class LabelCounts(Shown):
     conflicting: int
     outdated: int
     judges: tuple[JudgeCounts, ...]
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def title(self) -> str:
@@ -134,10 +184,14 @@ class LabelCounts(Shown):
     def data(self) -> dict[str, Any]:
         """What JSON holds."""
         about = {name: getattr(self, name) for name in ("queries", "graded", "several", "conflicting", "outdated")}
-        return {"rule": self.rule.to_dict(), **about, "judges": [each._asdict() for each in self.judges]}
+        judges = [each._asdict() for each in self.judges]
+        doubts = {"warnings": [*self.doubts]} if self.doubts else {}
+        return {"rule": self.rule.to_dict(), **about, "judges": judges, **doubts}
 
 
-def label_counts(rows: Sequence[Rated], rule: Labels, *, fresh: bool = False) -> LabelCounts:
+def label_counts(
+    rows: Sequence[Rated], rule: Labels, *, fresh: bool = False, doubts: Iterable[Doubt] = ()
+) -> LabelCounts:
     """The labels of the judges whom a rule hears, counted."""
     heard = [row for row in rows if row.judge in rule.heard and not (fresh and row.outdated)]
     judges = tuple(_counts([row for row in heard if row.judge == judge]) for rank in rule.judges for judge in rank)
@@ -154,6 +208,7 @@ def label_counts(rows: Sequence[Rated], rule: Labels, *, fresh: bool = False) ->
         sum(len({*each}) > 1 for each in several),
         len({row[:2] for row in heard if row.outdated and row.grade is not None}),
         judges,
+        tuple(doubts),
     )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankgauge.store.project import Project
     from rankgauge.systems.config import Config
     from rankgauge.systems.hits import System
+    from rankgauge.systems.spare import Spare
 
 __all__ = ["Outcome", "SearchOpen", "search", "search_files"]
 
@@ -228,8 +229,10 @@ def _with_texts(project: Project, config: Config, asked: Sequence[Asked], first:
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-def search_files(config: Config, queries: Sequence[Query], k: int, progress: Progress | None = None) -> Outcome:
-    """The same without a project: nothing is stored, the rankings are in the outcome."""
+def search_files(
+    config: Config, queries: Sequence[Query], k: int, progress: Progress | None = None, spare: Spare | None = None
+) -> Outcome:
+    """The same without a project: nothing is stored, the rankings are in the outcome, and in a spare file."""
     if config.rerank is not None:
         raise InputError(
             f"{config.where}: rerank takes the run of another system, which a project keeps: rankgauge init"
@@ -242,6 +245,8 @@ def search_files(config: Config, queries: Sequence[Query], k: int, progress: Pro
         def keep(answer: Answer, _: Mapping[str, Any]) -> None:
             if answer.error is None:
                 outcome.rankings[answer.query_id] = Ranking(answer.doc_ids, answer.scores, {})
+                if spare is not None:
+                    spare.add(answer)
 
         asked = [Asked(query.query_id, query.text or "", query.need) for query in queries]
         _ask_all(config, system, asked, k, keep, outcome, progress)

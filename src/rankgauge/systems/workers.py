@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from rankgauge.errors import warn
 from rankgauge.systems.hits import Failed
 
-__all__ = ["INTERRUPTED", "Again", "Busy", "Done", "Limits", "Pool", "Stop", "TimedOut", "left_behind"]
+__all__ = ["INTERRUPTED", "IN_A_ROW", "Again", "Busy", "Done", "Limits", "Pool", "Stop", "TimedOut", "left_behind"]
 
 T = TypeVar("T")
 R = TypeVar("R")

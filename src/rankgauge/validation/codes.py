@@ -79,13 +79,21 @@ CODES: Final[dict[str, Kind]] = {
     ),
     "RG403": Kind(
         "warning",
-        "labels are of a judge not checked against people",
+        "labels are of a judge without a sufficient check against people",
         "check it: rankgauge judge --judge NAME --check @people",
     ),
     "RG404": Kind(
         "warning",
         "a judge and a judged system are of one model family",
         "models favour their own kind; let people or another model judge, too",
+    ),
+    "RG405": Kind("warning", "a judge gave one grade to every pair", "check its prompt and scale"),
+    "RG406": Kind(
+        "warning", "a judge agrees with people no better than chance", "change the prompt, or take another judge"
+    ),
+    "RG407": Kind("warning", "a judge's grades do not fit its scale", "check the scale in its prompt"),
+    "RG408": Kind(
+        "warning", "labels are of another setting of a judge, or of several models", "give each setting its own name"
     ),
 }
 

@@ -1,10 +1,9 @@
-"""Whose labels values rest on: judges whom nobody checked, and judges of a system's own model family."""
+"""Whose labels values rest on: judges not licensed by a check, of another setting, or of a system's own family."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rankgauge.errors import Doubt
@@ -12,31 +11,40 @@ from rankgauge.errors import Doubt
 if TYPE_CHECKING:
     from rankgauge.read import Judgments
 
-__all__ = ["FAMILY", "UNCHECKED", "doubt_of", "doubts_of_labels", "family_of", "same_family"]
+__all__ = ["CHANCE", "FAMILY", "JUDGES", "MIXED", "ONE_GRADE", "SCALE", "UNCHECKED", "UNFIT", "doubt_of_family"]
+__all__ += ["doubts_of_labels", "family_of", "same_family", "several_models"]
 
 UNCHECKED: Final = "RG403"
 FAMILY: Final = "RG404"
+ONE_GRADE: Final = "RG405"
+CHANCE: Final = "RG406"
+SCALE: Final = "RG407"
+MIXED: Final = "RG408"
+JUDGES: Final = (UNCHECKED, ONE_GRADE, CHANCE, SCALE, MIXED)  # of whom stored labels have doubts, in whole sentences
+UNFIT: Final = (ONE_GRADE, CHANCE)  # of judges that cannot judge
 # Words that begin names of models of many families.
 VENDORS: Final = frozenset({"openai", "meta", "google", "anthropic", "local", "my", "the", "model", "test", "default"})
 SPELLED: Final = {"chatgpt": "gpt"}
 
 
 def doubts_of_labels(judgments: Judgments | None, systems: Mapping[str, Collection[str]]) -> list[Doubt]:
-    """Why not to trust labels: of judges not checked, or of models like those that the systems name."""
+    """Why not to trust labels: those of some judges, or of models like those that the systems name."""
     if judgments is None:
         return []
-    found = [doubt_of(code, what) for code, what in judgments.remarks if code == UNCHECKED]
-    return [*found, *(doubt_of(FAMILY, what) for what in [same_family(judgments.models, systems)] if what)]
+    found = [Doubt(code, what) for code, what in judgments.remarks if code in JUDGES]
+    return [*found, *(doubt_of_family(what) for what in [same_family(judgments.models, systems)] if what)]
 
 
-def doubt_of(code: str, what: str) -> Doubt:
-    """The finding of a code as a doubt, with its remedy."""
-    from rankgauge.validation.codes import CODES  # where there is something to say
+def doubt_of_family(what: str) -> Doubt:
+    """The doubt about judges and systems of one family."""
+    how = "Models tend to favour their own family. Add people or another model as judge"
+    return Doubt(FAMILY, f"{what}, of its own model family. {how}")
 
-    remedy = CODES[code].remedy
-    if code == UNCHECKED:  # the first judge that is named, so that the remedy can be pasted
-        remedy = remedy.replace("NAME", shlex.quote(what.partition(" (")[0].partition(", ")[0]))
-    return Doubt(code, f"{CODES[code].title}: {what}; {remedy}")
+
+def several_models(judge: str, models: Sequence[str]) -> str:
+    """The models that answered under one name, in words."""
+    number = "Two" if len(models) == 2 else f"{len(models)}"
+    return f"{number} models answered under the name {judge}: {', '.join(models)}"
 
 
 def same_family(judges: Mapping[str, Collection[str]], systems: Mapping[str, Collection[str]]) -> str:

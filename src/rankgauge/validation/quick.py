@@ -83,9 +83,9 @@ def quick_checks(result: Result) -> tuple[list[tuple[str, str]], list[tuple[str,
     remarks = () if result.judgments is None else result.judgments.remarks
     judged = [*remarks]
     if remarks:  # as stored labels alone have them
-        from rankgauge.validation.labels import UNCHECKED
+        from rankgauge.validation.labels import JUDGES
 
-        judged = [each for each in remarks if each[0] != UNCHECKED]  # which is a doubt of its own
+        judged = [each for each in remarks if each[0] not in JUDGES]  # which are doubts of their own
     of_run = [*_ranked(result.hits), *_in_32_bits(result)]
     if result.peek is not None:
         of_run = [*result.peek.remarks, *of_run]

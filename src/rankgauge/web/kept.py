@@ -29,7 +29,7 @@ from rankgauge.matching.hits import Hits
 from rankgauge.protocol import Protocol
 from rankgauge.read.records import Columns, Run
 from rankgauge.validation.quick import Peek
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Ints

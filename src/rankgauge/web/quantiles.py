@@ -18,7 +18,7 @@ def recall_quantiles(cache: Cache) -> bool:
     """Take up those that were kept; whether there are any."""
     try:
         told = json.loads(cache.file(_file()) or b"[]")
-        known = {(int(freedom), float(alpha)): float(quantile) for freedom, alpha, quantile in told}
+        known = {(float(freedom), float(alpha)): float(quantile) for freedom, alpha, quantile in told}
     except (ValueError, TypeError):
         return False  # it is damaged: they are computed again
     QUANTILES.update(known)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.comparison.leaderboard.cells import digest_of
-from rankgauge.comparison.values import Values
 from rankgauge.errors import InputError, RankgaugeError, RankgaugeWarning, unknown
 from rankgauge.matching.match import match
 from rankgauge.measures import Measure, parse
@@ -140,18 +139,7 @@ class Collection:
         return replace(result.by[group], name=name)
 
     def _estimate(self, name: str, measure: Measure, group: str) -> Estimate:
-        result = self.result(name, [measure], group)
-        if result.design is not None:
-            return result.estimate(measure)
-        if result.own_aggregate(measure) != "mean":
-            return Estimate(result[measure])
-        values = result._selected(result.measured[measure])
-        counted = ~np.isnan(values)
-        if not counted.any():
-            return Estimate(result[measure])
-        queries = [query for query, counts in zip(result.query_ids, counted.tolist(), strict=True) if counts]
-        found = Values(str(measure), [name], queries, values[counted][:, None]).intervals()[name]
-        return Estimate(result[measure], found.low, found.high)
+        return self.result(name, [measure], group).estimate(measure)
 
     def _measured(self, name: str, measure: Measure) -> Floats:
         return measure(self.runs[name].hits)

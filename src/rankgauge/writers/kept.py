@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from rankgauge.errors import InputError
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 __all__ = ["FOLDER", "folder", "kept"]
 

@@ -14,7 +14,8 @@ from rankgauge.read.layers import split_suffixes
 from rankgauge.read.ltr import SIZE_SUFFIXES, read_ltr, rows_of, split_row
 from rankgauge.read.rows import finite
 from rankgauge.read.sources import Source, find_source
-from rankgauge.writers.write import STANDARD_OUTPUT, grade_text, opened
+from rankgauge.writers.files import STANDARD_OUTPUT, opened
+from rankgauge.writers.write import grade_text
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Ints

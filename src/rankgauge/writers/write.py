@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import math
 import os
-import re
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
 from rankgauge.errors import DuplicateError, FormatError, InputError, choices, counted, warn
-from rankgauge.read.formats import FORMATS, format_named, format_of_suffix
+from rankgauge.read.formats import FORMATS, format_named, format_of_suffix, kind_of_columns
+from rankgauge.read.frames import frame_names, is_frame
 from rankgauge.read.layers import split_suffixes
+from rankgauge.read.memory import is_columns
+from rankgauge.read.readers import read_judgments, read_run
 from rankgauge.read.records import Judgments, Record, Run
+from rankgauge.writers.files import check_target, opened
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["STANDARD_OUTPUT", "WRITERS", "check_target", "opened", "write"]
+__all__ = ["WRITERS", "check_run", "write"]
 
 Writer: TypeAlias = "Callable[[Record, IO[bytes], str], None]"
-BITE: Final = 1 << 18
+KINDS: Final = ("judgments", "run")
 WHOLE: Final = 2.0**53
-ABANDONED: Final = 3600.0  # seconds in which a file that is still being written has changed
 
 
 def write(
-    record: Judgments | Run, target: str | os.PathLike[str], *, format: str | None = None, tag: str = "rankgauge"
+    record: Any,
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    tag: str = "rankgauge",
+    kind: str | None = None,
 ) -> None:
-    """Write a record to a path, or to standard output for `-`.
+    """Write judgments or a run to a path, or to standard output for `-`.
+
+    `record` is anything that `evaluate` takes, too: a dict of dicts, a frame. Names of columns say which of the two it
+    is; so do a path such as `x.run` or `x.qrels`, and scores that are no whole numbers; `kind` ("judgments" or "run")
+    says it where nothing does.
 
     The suffix gives the format and the compression (`run.jsonl.gz`), unless `format` says otherwise. A run is written
     query by query, best documents first; equal scores by descending document id, those of learning-to-rank rows in the
-    order of the rows. A file appears under its name only
-    when it is complete.
+    order of the rows. A file appears under its name only when it is complete.
     """
+    if isinstance(record, (str, os.PathLike)):
+        raise InputError(f"write takes what is written first, then the path: write(run, {os.fspath(record)!r})")
     path = os.fsdecode(target)
-    suffix, _ = split_suffixes(path)
-    name = format or (format_of_suffix(suffix) if suffix else "trec")
-    if name is None:
-        known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
-        raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
-    format_named(name)
-    if name not in WRITERS:
-        raise FormatError(f"{name} is read and not written; expected {choices(WRITERS)}")
+    name = _format_of(path, format)
+    record = _record_of(record, path, kind)
     if record.is_nested and (silent := [query for query, docs in record.nested.items() if not docs]):
         queries = counted(len(silent), "query", "queries")
         warn(f"{path}: {queries} without documents, such as {silent[0]!r}, cannot be written as rows; left out")
@@ -60,84 +63,68 @@ def write(
             raise FormatError(f"{path}: the id {error.object!r} cannot be written as UTF-8") from None
 
 
-STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+def _format_of(path: str, format: str | None) -> str:
+    suffix, _ = split_suffixes(path)
+    name = format or (format_of_suffix(suffix) if suffix else "trec")
+    if name is None:
+        known = choices(each for entry in FORMATS.values() for each in entry.suffixes)
+        raise InputError(f"{path}: the suffix names no format; expected {known}, or say format= (--to)")
+    format_named(name)
+    if name not in WRITERS:
+        raise FormatError(f"{name} is read and not written; expected {choices(WRITERS)}")
+    return name
 
 
-@contextlib.contextmanager
-def opened(path: str) -> Iterator[IO[bytes]]:
-    """A stream to write to, compressed where the suffix says so; the file is there at the end, or nothing is."""
-    if path in STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = os.path.realpath(path)
+def check_run(path: str, queries: Iterable[str], tag: str) -> None:
+    """Refuse a path where a run of these queries cannot be written, before there is one: with one document each."""
+    check_target(path)
+    name = _format_of(path, None)
     try:
-        # A device or a pipe is written to; a file is replaced.
-        special = os.path.exists(path) and not os.path.isfile(path)
-        with open(path, "wb") if special else _beside(path) as stream, _compressed(stream, path) as plain:
-            yield plain
-    except OSError as error:
-        raise _unwritable(path, error) from error
+        WRITERS[name](read_run({each: {"doc": 1.0} for each in queries}), io.BytesIO(), tag)
+    except (FormatError, UnicodeEncodeError) as error:
+        raise InputError(f"{path} cannot hold this run, so nothing is asked: {error}") from None
 
 
-def check_target(path: str) -> None:
-    """Refuse a path that cannot be written to, before there is work to be lost."""
-    real = os.path.realpath(path)
-    folder = os.path.dirname(real)
-    if path in STANDARD_OUTPUT or (os.path.exists(real) and not os.path.isfile(real) and not os.path.isdir(real)):
-        return
-    if os.path.isdir(real):
-        raise _unwritable(real, IsADirectoryError())
-    if not os.path.isdir(folder):
-        raise _unwritable(real, FileNotFoundError())
-    if not os.access(folder, os.W_OK):
-        raise _unwritable(real, PermissionError())
+def _record_of(given: Any, path: str, kind: str | None) -> Judgments | Run:
+    """The record itself, or what is read of anything else that holds judgments or a run."""
+    if isinstance(given, (Judgments, Run)):
+        return given
+    kind = (
+        kind
+        or kind_of_columns(_column_names(given), {})
+        or _kind_of_name(path)
+        or ("run" if _is_scored(given) else None)
+    )
+    if kind not in KINDS:
+        how = 'kind="judgments" or kind="run"'
+        raise InputError(f"{path}: {f'kind={kind!r}; expected' if kind else 'may be judgments or a run; write'} {how}")
+    return read_judgments(given) if kind == "judgments" else read_run(given)
 
 
-@contextlib.contextmanager
-def _compressed(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    _, layer = split_suffixes(path)
-    if layer is None:
-        yield stream
-        return
-    # Rows are gathered first: compressors are slow when they are fed in small bites.
-    with io.BufferedWriter(cast("io.RawIOBase", layer.open(stream, "wb")), BITE) as plain:
-        yield plain
+def _column_names(given: Any) -> list[str]:
+    """The names of the columns of a frame, of a dict of columns, or of dicts as rows; none of anything else."""
+    if is_frame(given):
+        return [*given.column_names] if hasattr(given, "column_names") else frame_names(given)
+    if isinstance(given, Mapping):
+        return list(map(str, given)) if is_columns(given, "what is written") else []
+    first = given[0] if isinstance(given, Sequence) and given else None
+    return list(map(str, first)) if isinstance(first, Mapping) else []
 
 
-@contextlib.contextmanager
-def _beside(path: str) -> Iterator[IO[bytes]]:
-    folder, name = os.path.split(path)
-    _remove_leftovers(folder, name)
-    beside = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.partial")
-    try:
-        with open(beside, "xb") as stream:
-            yield stream
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(beside)
-        raise
+def _kind_of_name(path: str) -> str | None:
+    """What a name such as `qrels.txt`, `dl19.qrels.gz` or `bm25.run` says that is in the file."""
+    words = os.path.basename(path).lower().split(".")
+    if words[0].startswith("qrels") or "qrels" in words[1:]:
+        return "judgments"
+    return "run" if "run" in words[1:] else None
 
 
-def _remove_leftovers(folder: str, name: str) -> None:
-    """What a writer of this file left behind when it was killed: nobody has written to it for a long time."""
-    with contextlib.suppress(OSError):
-        for each in os.scandir(folder or "."):
-            ours = re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{8}}\.partial", each.name)
-            if ours and time.time() - each.stat().st_mtime > ABANDONED:
-                os.remove(each.path)
-
-
-def _unwritable(path: str, error: OSError) -> InputError:
-    folder = os.path.dirname(path)
-    if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
-        return InputError(f"{path}: there is no folder {folder}; make it first (mkdir -p)")
-    if isinstance(error, IsADirectoryError):
-        return InputError(f"{path}: is a folder; name a file in it")
-    if isinstance(error, PermissionError):
-        return InputError(f"{path}: permission denied; write elsewhere, or make the folder writable (chmod +w)")
-    return InputError(f"{path}: cannot be written ({error.strerror or error})")
+def _is_scored(given: Any) -> bool:
+    """Whether any number in a dict of dicts is no whole one, as of scores."""
+    if not isinstance(given, Mapping):
+        return False
+    docs = [each for each in given.values() if isinstance(each, Mapping)]
+    return len(docs) < len(given) or any(isinstance(number, float) for each in docs for number in each.values())
 
 
 Ranked: TypeAlias = "tuple[str, str, int, float]"

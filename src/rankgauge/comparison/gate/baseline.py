@@ -13,10 +13,12 @@ from rankgauge.comparison.values import Values, comparable, one_definition
 from rankgauge.errors import InputError, MeasureError, ProtocolError
 from rankgauge.evaluate import evaluate
 from rankgauge.protocol import Protocol
+from rankgauge.read.named import named_one
+from rankgauge.read.readers import RunSource
 from rankgauge.read.sources import Source, find_source, may_be_parts
 from rankgauge.result import Evaluation, Result
 from rankgauge.sampling import NO_SAMPLE
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.gate.outcome import Check
@@ -30,7 +32,12 @@ def read_baseline(baseline: Any, judgments: Any, measures: Iterable[str], protoc
         return baseline
     if isinstance(baseline, Result):
         return Saved.of(baseline)
-    return saved_at(baseline) or Saved.of(evaluate(judgments, baseline, measures, protocol=protocol, sample=NO_SAMPLE))
+    found = saved_at(baseline)
+    if found is not None:
+        return found
+    name, run = named_one(baseline)
+    source = RunSource.of(run).kept()
+    return Saved.of(evaluate(judgments, source, measures, protocol=protocol, sample=NO_SAMPLE, name=name), source)
 
 
 def saved_at(baseline: Any) -> Saved | None:

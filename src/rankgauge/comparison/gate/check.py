@@ -5,8 +5,8 @@
 
 A difference passes when its one-sided 95 % lower bound is not below −margin, fails when its upper bound is, and is
 inconclusive otherwise. Where no value changed it is unchanged, unless the queries are so many that a loss beyond the
-margin would have shown: then it passes. The bounds are the ends of the 90 % interval that `compare` has of the same
-files.
+margin would have shown: then it passes. Where unjudged documents came into many results no value could change: then it
+is inconclusive. The bounds are the ends of the 90 % interval that `compare` has of the same files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 
 from rankgauge.comparison.doubts import FEW_QUERIES, SKEWED
 from rankgauge.comparison.gate.baseline import read_baseline, values_of
-from rankgauge.comparison.gate.outcome import Check, Compared, Drift, Lost, Minimum, Moved
+from rankgauge.comparison.gate.moved import moved_between
+from rankgauge.comparison.gate.outcome import Check, Compared, Drift, Lost, Minimum
 from rankgauge.comparison.ranges import is_bounded, within_range
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import Doubt, InputError, MatchError
@@ -28,6 +29,8 @@ from rankgauge.measures import AnyMeasure, parse, parse_all
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.read import read_judgments
+from rankgauge.read.named import named_one
+from rankgauge.read.readers import RunSource
 from rankgauge.stats import inference
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.inference import FEW, Population, Queries, differences, mean_interval
@@ -78,9 +81,11 @@ def check(
     margins = margins_of(_names(measures) if baseline is not None else [], margin)
     judged = read_judgments(judgments)
     how: dict[str, Any] = {"sample": sample, "per": per, "population": population, "memory": memory}
-    result = evaluate(judged, run, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name, **how)
+    name, run = named_one(run, name)
+    source = RunSource.of(run).kept()
+    result = evaluate(judged, source, [*dict.fromkeys([*margins, *floors])], protocol=protocol, name=name, **how)
     old = read_baseline(baseline, judged, margins, result.protocol) if baseline is not None else None
-    return check_result(result, old, margins, floors, lost=lost)
+    return check_result(result, old, margins, floors, lost=lost, run=source)
 
 
 def _names(measures: AnyMeasure | Iterable[AnyMeasure] | None) -> list[str]:
@@ -89,11 +94,16 @@ def _names(measures: AnyMeasure | Iterable[AnyMeasure] | None) -> list[str]:
 
 
 def check_result(
-    result: Result, old: Saved | None, margins: Mapping[str, float], minimums: Mapping[str, float], *, lost: int = LOST
+    result: Result,
+    old: Saved | None,
+    margins: Mapping[str, float],
+    minimums: Mapping[str, float],
+    *,
+    lost: int = LOST,
+    run: RunSource | None = None,
 ) -> Check:
-    """The same, for a result and a baseline that are there already."""
-    new, design = Saved.of(result), result.design
-    _refuse_nothing_found(result, old, margins)
+    """The same, for a result and a baseline that are there already; `run` is what the result is of."""
+    new, design = Saved.of(result, run), result.design
     if design is not None and design.sample.fixed:
         raise InputError(
             f"{design.sample.source} is a fixed list (top), from which nothing follows about other queries: there are "
@@ -102,6 +112,8 @@ def check_result(
     if design is not None and old is not None:
         old = old.only(design.queries)
     tables = {measure: values_of(new, old, measure) for measure in margins} if old is not None else {}
+    if old is not None:
+        _refuse_nothing_found(new, old, tables)
     return Check(
         result.name,
         old.title if old is not None else "",
@@ -117,13 +129,14 @@ def check_result(
     )
 
 
-def _refuse_nothing_found(result: Result, old: Saved | None, margins: Iterable[str]) -> None:
-    """Refuse a measurement of nothing: neither run returned a document that is judged."""
-    if old is None or len(result.hits) or any(any(old.of_measure(measure).values()) for measure in margins):
-        return
+def _refuse_nothing_found(new: Saved, old: Saved, tables: Mapping[str, Values]) -> None:
+    """Refuse a measurement of nothing: of no query that counts did either run return a document that is judged."""
+    for values in tables.values():
+        if any(each.found_something(values.measure, values.queries) for each in (new, old)):
+            return
     raise MatchError(
-        f"neither {result.name or 'the run'} nor {old.title} returned a judged document, so there is nothing to "
-        "compare; check that judgments and runs have the same ids: rankgauge validate QRELS RUN"
+        f"neither {new.name or 'the run'} nor {old.title} returned a judged document, so there is nothing to compare; "
+        "check that judgments and runs have the same ids: rankgauge validate QRELS RUN"
     )
 
 
@@ -165,14 +178,15 @@ def margins_of(measures: list[str], margin: float | Mapping[str, float] | None) 
 
 def _compared(values: Values, margin: float, new: Saved, old: Saved | None, design: Design | None) -> Compared:
     assert old is not None
-    tested = _of_difference(values, design)
+    evidence = _of_difference(values, design)
     drift = _drift(new, old, values.measure, margin, design)
-    answered = tested.answered(values.measure, -margin, "differences")
-    moved = _moved(new, old, values, design) if answered.answer == "unchanged" else None
-    if moved is not None and moved.unjudged >= UNJUDGED * tested.queries:
-        answered = answered._replace(answer="inconclusive", needed=None)
-    known = 0 if design is None else tested.queries - tested.test.units
-    return Compared(*answered, tested.means[0], tested.means[1], margin, values.dropped, drift, moved, known)
+    answered = evidence.answered(values.measure, -margin, "differences")
+    moved = None if evidence.changed else moved_between(new, old, values)
+    if moved is not None and moved.unjudged >= UNJUDGED * evidence.queries:
+        answered = answered._replace(answer="inconclusive")
+    known = 0 if design is None else evidence.queries - evidence.test.units
+    more = (values.dropped, drift, moved, evidence.changed, known, evidence.reach)
+    return Compared(*answered, evidence.means[0], evidence.means[1], margin, *more)
 
 
 def _minimum(new: Saved, measure: str, minimum: float, design: Design | None) -> Minimum:
@@ -184,9 +198,11 @@ def _minimum(new: Saved, measure: str, minimum: float, design: Design | None) ->
         raise InputError(f"no query has a value of {measure}; there is no mean to test")
     queries = Queries(len(table)) if design is None else design.drawn([*found])
     mean, (test,) = aggregate("mean", table, queries.weights), differences([table], queries, alpha=2 * ALPHA)
-    ends = mean_interval(table, queries, alpha=2 * ALPHA) if is_bounded(measure, table) else test.interval
-    tested = Tested(len(table), [mean], test, Estimate(mean, *(ends or NOWHERE)), TIE * float(np.abs(table).max()))
-    return Minimum(*tested.answered(measure, minimum, "values"), minimum)
+    ends = mean_interval(table, queries, alpha=2 * ALPHA) if is_bounded(measure, table) else _ends(test, mean)
+    slack = TIE * float(np.abs(table).max())
+    varied = bool(np.ptp(table) > slack)
+    evidence = Evidence(len(table), [mean], test, Estimate(mean, *(ends or NOWHERE)), slack, varied)
+    return Minimum(*evidence.answered(measure, minimum, "values"), minimum)
 
 
 class _Answer(NamedTuple):
@@ -199,12 +215,15 @@ class _Answer(NamedTuple):
     needed: int | None
     doubts: tuple[Doubt, ...]
     unseen: float
+    units: int
+    units_changed: int
 
 
-class Tested(NamedTuple):
+class Evidence(NamedTuple):
     """The means of one system or two; the test and the bounds of the mean, or of the difference of both.
 
-    `slack` is how far off rounding may have put the bounds, `reach` the most that the value of a query can be lost.
+    `slack` is how far off rounding may have put the bounds, `changed` says that values differ: from the baseline's, or
+    from one another. `reach` is the most that a query can lose, 0 where nothing could be unchanged.
     """
 
     queries: int
@@ -212,11 +231,12 @@ class Tested(NamedTuple):
     test: inference.Answer
     bounds: Estimate
     slack: float
+    changed: bool
     reach: float = 0.0
 
     def answer(self, limit: float) -> str:
         """Whether the number is shown to be at least the limit, or below it, or neither; or nothing changed."""
-        if self.reach and self.test.units and self.test.nothing_changed:
+        if self.reach and self.test.units and not self.changed:
             return "pass" if self.test.unseen * self.reach <= -limit else "unchanged"
         if self.bounds.low >= limit - self.slack:
             return "pass"
@@ -224,61 +244,76 @@ class Tested(NamedTuple):
 
     def answered(self, measure: str, limit: float, what: str) -> _Answer:
         """What there is to say of a measure."""
-        answer, doubts = self.answer(limit), tuple(_doubts(measure, self.test, what))
-        needed = self._settling(limit) if answer == "inconclusive" else None
-        return _Answer(measure, self.bounds, answer, self.queries, needed, doubts, self.test.unseen)
+        bounded, test = math.isfinite(self.bounds.low), self.test
+        doubts = tuple(_doubts(measure, test, self.queries, what)) if bounded else ()
+        answer, needed = self.answer(limit), self._settling(limit)
+        needed = needed if answer == "inconclusive" else None
+        return _Answer(
+            measure, self.bounds, answer, self.queries, needed, doubts, test.unseen, test.units, test.changed
+        )
 
     def _settling(self, limit: float) -> int | None:
-        """How many queries like these would settle it, with power 0.80, if what was observed is the truth."""
-        distance = self.bounds.value - limit
-        if self.test.units < 2 or not self.test.error > 0 or abs(distance) <= self.slack:
+        """How many queries like these would settle it, with power 0.80, if what was observed is the truth.
+
+        They are as many at least as bring the bounds of today to the limit. Of few changes six have to be there; and
+        where no value differs from another, the bounds come nearer with the number of queries, not with its root.
+        """
+        value, low, high = self.bounds
+        distance, reached = abs(value - limit), value - low if value >= limit else high - value
+        few = bool(self.reach) and self.test.telling < FEW
+        if not math.isfinite(reached) or distance <= self.slack or (few and not self.test.telling):
             return None
-        try:
-            needed = queries_needed(self.test.error * math.sqrt(self.queries), abs(distance), sides=1)
-        except InputError:  # more than anyone will ever have
-            return None
-        return needed if needed <= MOST_NEEDED else None
+        if not self.test.error > 0:
+            needed = self.queries * reached / distance
+        else:
+            least = self.queries * (FEW / self.test.telling if few else (reached / distance) ** 2)
+            needed = max(least, _queries_needed(self.test.error * math.sqrt(self.queries), distance))
+        return math.ceil(needed) if needed <= MOST_NEEDED else None
 
 
-def _of_difference(values: Values, design: Design | None) -> Tested:
+def _queries_needed(deviation: float, distance: float) -> float:
+    """How many queries show this distance; without end where nobody will ever have as many."""
+    try:
+        return queries_needed(deviation, distance, sides=1)
+    except InputError:
+        return math.inf
+
+
+def _of_difference(values: Values, design: Design | None) -> Evidence:
     """What is known of the difference of two columns: the test that `compare` makes, at the level of the gate.
 
     The one-sided 95 % bounds are the ends of the two-sided 90 % interval, where the measure can be.
     """
     queries = Queries(len(values.queries)) if design is None else design.drawn(values.queries)
     means = [aggregate("mean", column, queries.weights) for column in values.table.T]
-    (test,) = differences([values.apart(0, 1)], queries, alpha=2 * ALPHA)
+    difference = values.apart(0, 1)
+    (test,) = differences([difference], queries, alpha=2 * ALPHA)
     value, slack = means[0] - means[1], TIE * float(np.abs(values.table).max())
     value = 0.0 if abs(value) <= slack else value
-    same = (value, value) if test.constant and test.units >= FEW else NOWHERE  # then no other mean is possible
-    ends = within_range(test.interval or same, values.bounded, lowest=-1.0)
-    return Tested(len(values.queries), means, test, Estimate(value, *ends), slack, 1.0 if values.bounded else math.inf)
+    bounds = Estimate(value, *within_range(_ends(test, value) or NOWHERE, values.bounded, lowest=-1.0))
+    reach = 1.0 if values.bounded else math.inf
+    return Evidence(len(values.queries), means, test, bounds, slack, bool(difference.any()), reach)
 
 
-def _doubts(measure: str, test: inference.Answer, what: str) -> Iterator[Doubt]:
+def _ends(test: inference.Answer, value: float) -> inference.Interval | None:
+    """Those of the interval; where all units have one value, it is the only mean that is possible."""
+    return (value, value) if test.interval is None and test.constant and test.units >= FEW else test.interval
+
+
+def _doubts(measure: str, test: inference.Answer, number: int, what: str) -> Iterator[Doubt]:
     """Where the bounds should not be trusted as they stand."""
     if test.effective < FEW_QUERIES:
         worth = f", worth {test.effective:.1f} of equal weight," if test.effective < test.units - 0.5 else ""
-        few = f"1 query{worth} is" if test.units == 1 else f"{test.units} queries{worth} are"
-        yield Doubt("few-queries", f"{measure}: {few} few; below {FEW_QUERIES} bounds are only rough")
+        few = f"1 query{worth} was" if test.units == 1 else f"{test.units} queries{worth} were"
+        drawn = " drawn by chance" if test.units < number else " measured"
+        yield Doubt("few-queries", f"{measure}: only {few}{drawn}; below {FEW_QUERIES} bounds are rough; judge more")
     elif 0 < test.telling < FEW_QUERIES and what == "differences":
-        words = f"{test.changed} of {test.units:,} queries changed, on which the bounds rest"
-        yield Doubt("few-differences", f"{measure}: {words}; below {FEW_QUERIES} they are only rough")
+        words = f"only {test.changed} of {test.units:,} queries changed"
+        yield Doubt("few-differences", f"{measure}: {words}; below {FEW_QUERIES} bounds are rough; judge more queries")
     if abs(test.skewness) > SKEWED * math.sqrt(max(test.units, 1)):
-        words = f"the {what} are too skewed for {test.units:,} queries (skewness {test.skewness:.1f})"
-        yield Doubt("skewed", f"{measure}: {words}, and the bounds too narrow; judge more queries")
-
-
-def _moved(new: Saved, old: Saved, values: Values, design: Design | None) -> Moved | None:
-    """Where judged documents moved, and unjudged ones came in; None where a baseline has values alone."""
-    if new.result is None or old.result is None:
-        return None
-    cutoff = parse(values.measure).cutoff
-    k = cutoff if isinstance(cutoff, int) else None
-    one, other = new.result.hits.outline(k), old.result.hits.outline(k)
-    moved = [query for query in values.queries if one.get(query) != other.get(query)]
-    came = [query for query in moved if one[query].unjudged > other[query].unjudged]
-    return Moved(len(moved), len(came))
+        words = f"a few queries drive the {'difference' if what == 'differences' else 'mean'}"
+        skewed = f"{words} (skewness {test.skewness:.1f}), so the bounds may be too narrow; judge more queries"
+        yield Doubt("skewed", f"{measure}: {skewed}")
 
 
 def _drift(new: Saved, old: Saved, measure: str, margin: float, design: Design | None) -> Drift | None:
@@ -287,8 +322,8 @@ def _drift(new: Saved, old: Saved, measure: str, margin: float, design: Design |
     if not replaced or not old.first or measure not in old.first:
         return None
     values = values_of(new, old.as_first(), measure)
-    tested = _of_difference(values, design)
-    return Drift(tested.means[1], tested.bounds, replaced + 1, tested.answer(-margin))
+    evidence = _of_difference(values, design)
+    return Drift(evidence.means[1], evidence.bounds, replaced + 1, evidence.answer(-margin))
 
 
 def _lost_most(values: Values, number: int) -> Iterator[Lost]:

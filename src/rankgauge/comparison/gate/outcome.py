@@ -8,16 +8,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from rankgauge.comparison.doubts import doubts_of_answers
 from rankgauge.result import Evaluation
 from rankgauge.shown import Shown
+from rankgauge.stats.power import ALPHA
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rankgauge.comparison.saved import Saved
     from rankgauge.errors import Doubt
     from rankgauge.result import Result
     from rankgauge.stats.estimate import Estimate
 
-__all__ = ["ANSWERS", "Answered", "Check", "Compared", "Drift", "Lost", "Minimum", "Moved"]
+__all__ = ["ANSWERS", "Answered", "Check", "Compared", "Drift", "Lost", "Minimum", "Moved", "counted_as"]
 
 ANSWERS: Final = ("fail", "inconclusive", "pass", "unchanged")  # the worst first
+
+
+def worst(answers: Iterable[str]) -> str:
+    """The worst of some answers."""
+    return min(answers, key=ANSWERS.index)
+
+
+def counted_as(answer: str, inconclusive: str | None, unchanged: str | None) -> str:
+    """The answer, or what it is to count as: `unchanged` may count as inconclusive, and that again as another."""
+    answer = unchanged or answer if answer == "unchanged" else answer
+    return inconclusive or answer if answer == "inconclusive" else answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +46,22 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """On how many queries judged documents stand elsewhere, and on how many unjudged ones came into the first k."""
+    """On how many queries the first results differ, and on how many a document came into them that nobody judged.
+
+    `depth` is how many results were looked at, None where all were.
+    """
 
     results: int
     unjudged: int
+    depth: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """One measure of the candidate: its bounds, one-sided 95 %, and whether they keep to what is wanted.
 
-    `unseen` is the share of searches that a change may touch, and no judged query show it.
+    `unseen` is the share of searches that a change may touch, and no judged query show it. `units` are the queries that
+    were left to chance, `units_changed` those of them with another value than before.
     """
 
     measure: str
@@ -52,19 +71,37 @@ class Answered:
     queries_needed: int | None
     doubts: tuple[Doubt, ...]
     unseen: float
+    units: int
+    units_changed: int
 
 
 @dataclass(frozen=True, slots=True)
 class Compared(Answered):
-    """One measure of the candidate against the baseline; the bounds are those of candidate − baseline."""
+    """One measure of the candidate against the baseline; the bounds are those of candidate − baseline.
+
+    `changed` says that a value did, `known` is how many queries every sample contains, and `reach` the most that a
+    query can lose. Where no value changed, `moved` says what did, if the rankings are there.
+    """
 
     candidate: float
     baseline: float
     margin: float
     dropped: dict[str, str]
     drift: Drift | None
-    moved: Moved | None = None  # where no value changed, and the rankings are known
-    known: int = 0  # queries that every sample contains
+    moved: Moved | None
+    changed: bool
+    known: int
+    reach: float
+
+    @property
+    def census(self) -> bool:
+        """Whether every query of the log was measured, so that nothing is left to chance."""
+        return not self.units and bool(self.known)
+
+    @property
+    def may_hide_a_loss(self) -> bool:
+        """Whether it passes, and a loss beyond the margin could lie in queries like none of these."""
+        return self.answer == "pass" and self.unseen * self.reach > self.margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +144,10 @@ class Check(Shown):
 
     @property
     def title(self) -> str:
-        """The answer, and who was checked against whom."""
-        against = f" against {self.baseline}" if self.baseline else ""
-        return f"{self.answer.upper()}: {self.name}{against}"
+        """The answer, and what it asserts."""
+        from rankgauge.comparison.gate.claims import claim
+
+        return claim(self)
 
     @property
     def tests(self) -> tuple[Compared | Minimum, ...]:
@@ -119,7 +157,11 @@ class Check(Shown):
     @property
     def answer(self) -> str:
         """The worst answer of all."""
-        return min((each.answer for each in self.tests), key=ANSWERS.index)
+        return worst(each.answer for each in self.tests)
+
+    def counts_as(self, inconclusive: str | None = None, unchanged: str | None = None) -> str:
+        """The worst answer, where what cannot be told, and what did not change, count as another one."""
+        return worst(counted_as(each.answer, inconclusive, unchanged) for each in self.tests)
 
     @property
     def warnings(self) -> list[Doubt]:
@@ -143,6 +185,8 @@ class Check(Shown):
             "answer": self.answer,
             "candidate": self.name,
             "baseline": self.baseline or None,
+            "level": 1 - ALPHA,
+            "sides": 1,
             "measures": {each.measure: _compared_data(each) for each in self.compared},
             "minimums": {each.measure: _minimum_data(each) for each in self.minimums},
             "lost_most": [asdict(each) | {"difference": each.difference} for each in self.lost_most],
@@ -180,4 +224,5 @@ def _minimum_data(each: Minimum) -> dict[str, Any]:
         "answer": each.answer,
         "queries": each.queries,
         "queries_needed": each.queries_needed,
+        "unseen_share": each.unseen,
     }

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.ranges import is_bounded, known_interval, too_few
+from rankgauge.comparison.ranges import is_bounded, too_few, within_range
 from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, decide
 from rankgauge.errors import InputError
 from rankgauge.stats import macro
+from rankgauge.stats.estimate import NAN
 from rankgauge.stats.paired import Interval, midranks
 
 if TYPE_CHECKING:
     from rankgauge.comparison.leaderboard.cells import Cell
     from rankgauge.dtypes import Floats
     from rankgauge.measures import Measure
+
+NO_INTERVAL: Final[Interval] = (NAN, NAN)
 
 __all__ = ["Board", "MacroPair", "Standing", "Ways", "board_of"]
 
@@ -50,7 +53,7 @@ class Standing:
     system: str
     missing: tuple[str, ...] = ()
     macro: float = float("nan")
-    interval: Interval = (float("nan"), float("nan"))
+    interval: Interval = NO_INTERVAL
     median: float = float("nan")
     rank: int | None = None
     rank_interval: tuple[int, int] | None = None
@@ -61,7 +64,10 @@ class Standing:
 
 
 class MacroPair(NamedTuple):
-    """Two systems: the difference of their macro-averages, a − b; `p_adjusted` decides."""
+    """Two systems: the difference of their macro-averages, a − b, with the p and the interval of this pair alone.
+
+    `p_adjusted` and `simultaneous` are those for all pairs of the board together.
+    """
 
     a: str
     b: str
@@ -69,7 +75,9 @@ class MacroPair(NamedTuple):
     interval: Interval
     p: float
     p_adjusted: float
+    simultaneous: Interval
     decision: str
+    adjusted_decision: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -132,11 +140,8 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
 
     They are in the order of rank, so that groups begin with the best.
     """
-    means = macro.macro_means(tables)
-    order = np.argsort(-np.round(means, macro.SAME), kind="stable")
-    names, tables, means = [names[at] for at in order], [table[:, order] for table in tables], means[order]
-    cells = np.array([table.mean(axis=0) for table in tables])
-    points = macro.borda(cells)
+    order = np.argsort(-np.round(macro.macro_means(tables), macro.SAME), kind="stable")
+    names, tables = [names[at] for at in order], [table[:, order] for table in tables]
     every = list(combinations(range(len(names)), 2))
     pairs, flips, exact = _pairs(board.measure, names, tables, every, ways)
     against = [
@@ -144,30 +149,11 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
     ]
     apart = np.zeros((len(names), len(names)), bool)
     for (a, b), pair in zip(every, pairs, strict=True):
-        apart[a, b] = apart[b, a] = pair.decision != NOT_SIGNIFICANT
+        apart[a, b] = apart[b, a] = pair.adjusted_decision != NOT_SIGNIFICANT
     groups = macro.groups_of(len(names), apart)
-    ranks = _rank_intervals(tables, ways)
-    interval_of, ranges = _intervals(board.measure, tables, ways.alpha), _ranges(names, pairs)
-    borda_ranks = midranks(-points)
-    standings = {
-        name: Standing(
-            name,
-            (),
-            float(means[at]),
-            interval_of([table[:, at] for table in tables]),
-            float(np.median(cells[:, at])),
-            int(rank),
-            ranks[at],
-            ranges[name],
-            float(points[at]),
-            float(borda_ranks[at]),
-            tuple(number for number, group in enumerate(groups, 1) if at in group),
-        )
-        for at, (name, rank) in enumerate(zip(names, macro.ranks_of(means).tolist(), strict=True))
-    }
     return replace(
         board,
-        standings=standings | board.standings,
+        standings=_standings(board.measure, names, tables, pairs, groups, ways) | board.standings,
         pairs=pairs,
         against=_pairs(board.measure, names, tables, against, ways)[0],
         groups=[[names[at] for at in group] for group in groups],
@@ -176,42 +162,62 @@ def _ranked(board: Board, names: list[str], tables: list[Floats], ways: Ways) ->
     )
 
 
+def _standings(
+    measure: str, names: list[str], tables: list[Floats], pairs: list[MacroPair], groups: list[list[int]], ways: Ways
+) -> dict[str, Standing]:
+    """Where every system stands."""
+    how: dict[str, Any] = {"alpha": ways.alpha, "flips": ways.flips, "seed": ways.seed}
+    estimates = macro.macro_estimates(tables, bounded=is_bounded(measure, np.concatenate(tables)), **how)
+    means, cells = macro.macro_means(tables), np.array([table.mean(axis=0) for table in tables])
+    points, ranges = macro.borda(cells), _ranges(names, pairs)
+    ranks, resampled, borda_ranks = macro.ranks_of(means), _rank_intervals(tables, ways), midranks(-points)
+    return {
+        name: Standing(
+            name,
+            macro=float(means[at]),
+            interval=estimates[at][1:],
+            median=float(np.median(cells[:, at])),
+            rank=int(ranks[at]),
+            rank_interval=resampled[at],
+            rank_range=ranges[name],
+            borda=float(points[at]),
+            borda_rank=float(borda_ranks[at]),
+            groups=tuple(number for number, group in enumerate(groups, 1) if at in group),
+        )
+        for at, name in enumerate(names)
+    }
+
+
 def _rank_intervals(tables: list[Floats], ways: Ways) -> list[tuple[int, int] | None]:
     if too_few(sum(map(len, tables)), ways.alpha):
         return [None] * tables[0].shape[1]
     return macro.rank_intervals(tables, alpha=ways.alpha, resamples=ways.resamples, seed=ways.seed)
 
 
-def _intervals(
-    measure: str, tables: list[Floats], alpha: float, lowest: float = 0.0
-) -> Callable[[list[Floats]], Interval]:
-    """The interval of a macro-average of columns of these tables, or with lowest=−1 of their differences."""
-    bounded, queries = is_bounded(measure, np.concatenate(tables)), sum(map(len, tables))
-    return lambda columns: known_interval(macro.macro_interval(columns, alpha), bounded, alpha, queries, lowest)
-
-
 def _pairs(
     measure: str, names: list[str], tables: list[Floats], at: list[tuple[int, int]], ways: Ways
 ) -> tuple[list[MacroPair], int, bool]:
     """Pairs of systems, one family, and the flips behind the decisions: how many, and whether those are all."""
-    if not at:
-        return [], 0, False
-    flipped = macro.macro_flips(tables, at, flips=ways.flips, seed=ways.seed)
-    pairs, interval_of = [], _intervals(measure, tables, ways.alpha, lowest=-1.0)
-    for (a, b), p, adjusted in zip(at, flipped.p.tolist(), flipped.adjusted.tolist(), strict=True):
-        columns = [table[:, a] - table[:, b] for table in tables]
-        difference = float(np.mean([column.mean() for column in columns]))
-        interval, decision = interval_of(columns), decide(difference, adjusted, ways.alpha)
-        pairs.append(MacroPair(names[a], names[b], difference, interval, p, adjusted, decision))
-    return pairs, flipped.number, flipped.exact
+    found = macro.macro_differences(tables, at, alpha=ways.alpha, flips=ways.flips, seed=ways.seed)
+    bounded, pairs = is_bounded(measure, np.concatenate(tables)), []
+    for (a, b), (answer, together) in zip(at, found, strict=True):
+        shown = answer.differs(ways.alpha)
+        own, simultaneous = (
+            within_range(each.interval or NO_INTERVAL, bounded, lowest=-1.0) for each in (answer, together)
+        )
+        decision, adjusted = (decide(answer.value, shown and p <= ways.alpha) for p in (answer.p, together.p))
+        about = (answer.value, own, answer.p, together.p, simultaneous, decision, adjusted)
+        pairs.append(MacroPair(names[a], names[b], *about))
+    flips = max((answer.flips for answer, _ in found), default=0)
+    return pairs, flips, bool(found) and all(answer.exact for answer, _ in found)
 
 
 def _ranges(names: list[str], pairs: list[MacroPair]) -> dict[str, tuple[int, int]]:
     """The ranks that are left: below every system that is better, above every one that is worse."""
     better, worse = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for pair in pairs:
-        if pair.decision != NOT_SIGNIFICANT:
-            winner, loser = (pair.a, pair.b) if pair.decision == BETTER else (pair.b, pair.a)
+        if pair.adjusted_decision != NOT_SIGNIFICANT:
+            winner, loser = (pair.a, pair.b) if pair.adjusted_decision == BETTER else (pair.b, pair.a)
             better[loser] += 1
             worse[winner] += 1
     return {name: (1 + better[name], len(names) - worse[name]) for name in names}

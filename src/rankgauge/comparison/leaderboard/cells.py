@@ -27,7 +27,7 @@ from rankgauge.errors import InputError, RankgaugeError, warn
 from rankgauge.evaluate import evaluate_runs
 from rankgauge.read import Judgments, read_judgments
 from rankgauge.read.layers import split_suffixes
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 if TYPE_CHECKING:
     from rankgauge.comparison.leaderboard.suite import Dataset, Suite

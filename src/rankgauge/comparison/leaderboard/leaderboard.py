@@ -13,7 +13,7 @@ from rankgauge.comparison.leaderboard.board import Board, MacroPair, Standing, W
 from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.ranges import too_few
-from rankgauge.comparison.verdict import percent
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT, p_text, percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.measures import AnyMeasure, Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol, Rules
@@ -217,8 +217,16 @@ def _standing_data(standing: Standing) -> dict[str, Any]:
 
 
 def _pair_data(pair: MacroPair) -> dict[str, Any]:
-    data = pair._asdict()
-    return data | {"difference": Estimate(pair.difference, *data.pop("interval"))}
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "difference": Estimate(pair.difference, *pair.interval),
+        "p": pair.p,
+        "difference_simultaneous": Estimate(pair.difference, *pair.simultaneous),
+        "p_adjusted": pair.p_adjusted,
+        "decision": pair.decision,
+        "decided_by": "p",
+    }
 
 
 # ---- what to know: where numbers come from, what is missing, what they do not say ------------------------------------
@@ -240,7 +248,7 @@ def _notes(leaderboard: Leaderboard) -> Iterator[str]:
     )
     if board.complete:
         yield (
-            f"Macro: {percent(ways.alpha)} t interval. Ranks: {percent(ways.alpha)} of {ways.resamples:,} bootstrap "
+            f"Macro: {percent(ways.alpha)} interval. Ranks: {percent(ways.alpha)} of {ways.resamples:,} bootstrap "
             f"resamples of the queries within data sets, seed {ways.seed}. Borda: the number of others that a system "
             "beats, added up over data sets."
         )
@@ -251,11 +259,26 @@ def _notes(leaderboard: Leaderboard) -> Iterator[str]:
             "are nearly equal, trust these, for the bootstrap's are too narrow."
         )
         yield (
-            f"Groups: no two systems of a group differ significantly (sign flips of macro differences, {drawn}, "
-            f"step-down max-T over {counted(len(board.pairs), 'pair')}: the chance of any false claim is at most "
-            f"{100 * ways.alpha:g} %)."
+            f"Groups: no two systems of a group differ significantly (sign flips of macro differences, {drawn}; "
+            f"adjusted for {counted(len(board.pairs), 'comparison')} by single-step max-T: the chance of any false "
+            f"claim is at most {100 * ways.alpha:g} %)."
         )
+        yield _best(board)
     yield from _rules(leaderboard)
+
+
+def _best(board: Board) -> str:
+    """The system of the highest macro-average, against the next one, by the p that is adjusted for all pairs."""
+    first, second, *_ = board.complete
+    pair = board.pairs[0]
+    p = f"adjusted p {p_text(pair.p_adjusted, sign=True)}"
+    number = f"of {len(board.complete)} systems"
+    if not pair.difference:
+        return f"Best: {first} and {second} share the highest {board.measure} {number}."
+    if pair.adjusted_decision == NOT_SIGNIFICANT:
+        return f"Best: {first} has the highest {board.measure} {number}, not significantly above {second} ({p})."
+    optimistic = "A winner's mean is optimistic: it was chosen for being high."
+    return f"Best: {first} has the highest {board.measure} {number} ({p} against {second}). {optimistic}"
 
 
 def _missing(leaderboard: Leaderboard) -> Iterator[str]:
@@ -313,7 +336,7 @@ def _few(leaderboard: Leaderboard) -> Iterator[str]:
         )
     queries = sum(leaderboard.first.queries.values())
     if not single and counts and too_few(queries, leaderboard.ways.alpha):
-        yield f"Caution, few-queries: {queries} queries in all are too few for intervals of macro-averages and ranks."
+        yield f"Caution, few-queries: {queries} queries in all are too few to tell systems apart."
     few = [f"{name} ({count})" for name, count in leaderboard.first.queries.items() if count < FEW_QUERIES]
     if few:
         yield (

@@ -302,6 +302,12 @@ def detectable(
     return frame.chart([lines, here, texts], title, caption(values, words), (260, 320))
 
 
+def _scale(pair: Pair, queries: int, alpha: float) -> float:
+    """What makes the curve of a t-test meet the effect that this set's own interval can show."""
+    by_t = power.detectable(pair.deviation, queries, alpha=alpha)
+    return pair.detectable / by_t if math.isfinite(pair.detectable) and 0 < by_t < math.inf else 1.0
+
+
 def _curves(pairs: list[Pair], queries: int, alpha: float) -> list[dict[str, Any]]:
     """A curve per pair, from where something could be significant; of many pairs those that scatter least, midway and
     most."""
@@ -313,7 +319,7 @@ def _curves(pairs: list[Pair], queries: int, alpha: float) -> list[dict[str, Any
     steps = sorted({queries, *(round(number) for number in np.geomspace(max(low, fewest), high, 60))})
     rows: list[dict[str, Any]] = [
         {"pair": f"{pair.a} − {pair.b}", "queries": number, "here": number == queries,
-         "difference": power.detectable(pair.deviation, number, alpha=alpha)}
+         "difference": _scale(pair, queries, alpha) * power.detectable(pair.deviation, number, alpha=alpha)}
         for pair in ordered
         for number in steps
         if number >= fewest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankgauge.errors import counted
+from rankgauge.errors import choices, counted
 from rankgauge.measures.gains import number_text
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Block, Column, Notes, Section, Table, Text
@@ -62,6 +62,6 @@ def _notes(check: JudgeCheck) -> Iterator[str]:
         number_text(grade) for grade, a, b in zip(pair.grades.tolist(), rows, columns, strict=True) if a and not b
     ]
     if lacking:
-        yield f"{pair.b} never gave {', '.join(lacking)}, which {pair.a} did; are the scales the same?"
+        yield f"{pair.b} never gave grade {choices(lacking)}, and {pair.a} did. Check that both use the same scale."
     if check.unranked:
         yield f"Systems are not ranked under both: {check.unranked.rstrip('.')}."

@@ -102,7 +102,7 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     results = [*evaluation.values()]
     alarms, others = parted_checks(evaluation)
     yield from (f"Caution: {line}" for line in alarms)
-    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in evaluation.doubts)
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in [*evaluation.doubts, *evaluation.few])
     if evaluation.first.design is not None:
         yield evaluation.first.design.words
     loud = [note for note in evaluation.ties if note.startswith("Caution")]

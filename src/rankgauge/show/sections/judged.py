@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rankgauge.errors import counted
 from rankgauge.show.model import Column, Notes, Section, Table, Text
+from rankgauge.validation.labels import several_models
 
 if TYPE_CHECKING:
     from rankgauge.judge.judged import Judged
@@ -46,10 +47,12 @@ def _earlier(judged: Judged) -> str:
 def cautions(judged: Judged) -> Iterator[str]:
     """Why not to trust the answers as they stand."""
     if len(judged.models) > 1:
-        yield f"Caution: more than one model has answered as {judged.judge}: {', '.join(judged.models)}."
+        several = f"{several_models(judged.judge, judged.models)}. Their grades are mixed. Give each its own name"
+        yield f"Caution: {several}."
     if judged.thin:
-        answers = counted(judged.thin, "answer")
-        yield f"Caution: {answers} had less than half of the probability on the scale's grades."
+        answers = f"In {counted(judged.thin, 'answer')}, the model"
+        yield f"Caution: {answers} put less than half of its probability on valid grades."
+        yield "Shorten the prompt, or use a stronger model."
 
 
 def _notes(judged: Judged) -> Iterator[str]:
@@ -68,6 +71,7 @@ def _notes(judged: Judged) -> Iterator[str]:
         cut = counted(judged.cut, "document was", "documents were")
         yield f"{cut} cut, being longer than what is shown (longest = …)."
     yield from cautions(judged)
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in judged.doubts)
     for why, pairs in [*judged.reasons.items()][:REASONS]:
         some = ", ".join(f"{query} {doc}" for query, doc in pairs[:NAMED]) + (", …" if len(pairs) > NAMED else "")
         yield f"{counted(len(pairs), 'pair has', 'pairs have')} no grade ({some}): {why}."

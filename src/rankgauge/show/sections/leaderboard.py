@@ -70,7 +70,7 @@ def _whole(board: Board) -> bool:
 def _marks(board: Board, baseline: str | None) -> dict[str, str]:
     """System → its dagger, or the letters of the systems that it beats."""
     if baseline is not None:
-        return {pair.a: DAGGERS.get(pair.decision, "") for pair in board.against}
+        return {pair.a: DAGGERS.get(pair.adjusted_decision, "") for pair in board.against}
     return beaten_letters(list(board.standings), board.pairs)
 
 
@@ -78,7 +78,9 @@ def _legend(leaderboard: Leaderboard, board: Board, deltas: str) -> str:
     ways = leaderboard.ways
     pairs = len(board.pairs if ways.baseline is None else board.against)
     test = (
-        f"sign-flip test of macro differences, step-down max-T over {pairs:,} pairs" if pairs > 1 else "sign-flip test"
+        f"sign-flip test of macro differences, adjusted by single-step max-T over {pairs:,} pairs"
+        if pairs > 1
+        else "sign-flip test of macro differences"
     )
     return legend(test, ways.alpha, baseline=ways.baseline, deltas=deltas, systems=len(board.complete))
 

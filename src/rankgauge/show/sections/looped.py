@@ -9,6 +9,7 @@ from rankgauge.comparison.verdict import percent, verdict
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
 from rankgauge.show.model import Bullets, Column, Notes, Section, Table
+from rankgauge.validation.labels import FAMILY, JUDGES
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["sections"]
 
 CAUTIONS: Final = 2  # that are said here; the report has the others
-LOUD: Final = ("sample-lacking", "unanswered")  # queries without a number: said in full wherever the numbers are
+# Queries without a number, and judges not to rely on: said in full wherever the numbers are.
+LOUD: Final = ("sample-lacking", "unanswered", FAMILY, *JUDGES)
 
 
 def sections(looped: Looped) -> Iterator[Section]:
     """The answer first, in a dozen lines; the steps themselves are told when they are done."""
     blocks: list[Any] = []
-    told = [] if looped.comparison is None else _doubts(looped.comparison)
+    told = _doubts(looped)
     if looped.comparison is not None:
         pairs = looped.comparison.first.against(looped.comparison.baseline)
         blocks.append(Bullets([f"{verdict(pair, brief=True)}." for pair in pairs], "lead"))
@@ -40,8 +42,11 @@ def sections(looped: Looped) -> Iterator[Section]:
     yield Section("loop", "Loop", blocks)
 
 
-def _doubts(comparison: Comparison) -> list[Doubt]:
-    """Where not to trust the verdicts; what concerns other measures than the first is in the report."""
+def _doubts(looped: Looped) -> list[Doubt]:
+    """Where not to trust labels and verdicts; what concerns other measures than the first is in the report."""
+    comparison = looped.comparison
+    if comparison is None:
+        return [] if looped.evaluation is None else looped.evaluation.source_doubts
     others = tuple(f"{each}: " for each in [*comparison.measures][1:])
     return [doubt for doubt in comparison.warnings if not (others and doubt.text.startswith(others))]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,9 +11,9 @@ from rankgauge.show.model import Bullets, Column, Notes, Section, Table, Text
 
 if TYPE_CHECKING:
     from rankgauge.raters.audit import Audit
-    from rankgauge.store.status import JudgeCounts, LabelCounts, Status
+    from rankgauge.store.status import JudgeCounts, LabelCounts, OtherSettings, Status
 
-__all__ = ["audit_sections", "label_sections", "status_sections"]
+__all__ = ["audit_sections", "label_sections", "other_sections", "status_sections"]
 
 # Table → what its rows are called.
 WORDS: Final = {
@@ -97,6 +98,18 @@ def _row(judge: JudgeCounts, heads: list[str], scale: list[float]) -> list[Any]:
     return [known.get(head, judge.states.get(head, 0)) for head in heads]
 
 
+def other_sections(found: OtherSettings) -> Iterator[Section]:
+    """How many there are, under which settings, then label by label."""
+    of = f"{len(found.labels):,} of {counted(found.total, 'label')} of {found.judge} in force"
+    lead = f"{of} {'is' if len(found.labels) == 1 else 'are'} of another setting than rankgauge.toml's"
+    kinds = Counter(setting for *_, setting in found.labels)
+    listed = "; ".join(f"{setting} ({count:,})" for setting, count in kinds.most_common())
+    blocks: list[Any] = [Text(f"{lead}{': ' * bool(listed)}{listed}.", "lead")]
+    columns = [Column("query"), Column("document"), Column("grade"), Column("setting")]
+    blocks += [Table("labels", "Labels", columns, [[*row] for row in found.labels])] if found.labels else []
+    yield Section("other-settings", "Other settings", blocks)
+
+
 def _notes(counts: LabelCounts) -> Iterator[str]:
     if counts.several:
         differ = f"{counts.conflicting:,} of them differ" if counts.conflicting != 1 else "1 of them differs"
@@ -104,3 +117,4 @@ def _notes(counts: LabelCounts) -> Iterator[str]:
     if counts.outdated:
         pairs = counted(counts.outdated, "pair was", "pairs were")
         yield f"{pairs} judged before the document's text changed; --fresh leaves them out."
+    yield from (f"Caution: {doubt.text} ({doubt.code})." for doubt in counts.doubts)

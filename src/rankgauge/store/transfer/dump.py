@@ -18,7 +18,7 @@ from rankgauge.store import schema
 from rankgauge.store.engine import StoreError, reading, writing
 from rankgauge.store.rows import MANY
 from rankgauge.store.store import Store
-from rankgauge.writers.write import opened
+from rankgauge.writers.files import opened
 
 __all__ = ["dump", "restore"]
 

@@ -13,7 +13,7 @@ from rankgauge.read.layers import split_suffixes
 from rankgauge.store import schema
 from rankgauge.store.engine import reading
 from rankgauge.store.store import Label, Store
-from rankgauge.writers.write import STANDARD_OUTPUT, opened
+from rankgauge.writers.files import STANDARD_OUTPUT, opened
 
 __all__ = ["EXPORTS", "export"]
 

@@ -112,9 +112,11 @@ def _sections(
 
 def _cautions(comparison: Comparison) -> Iterator[Block]:
     """What could change the decision."""
-    words = [sentence(doubt.text, comparison.first.systems) for doubt in comparison.warnings[:CAUTIONS]]
-    if words:
-        yield Bullets(words, "warning")
+    labels = [] if comparison.evaluation is None else comparison.evaluation.label_doubts
+    names = comparison.first.systems if comparison.evaluation is None else comparison.evaluation.names
+    others = [doubt for doubt in comparison.warnings if doubt not in labels]
+    if told := [*labels, *others[:CAUTIONS]]:
+        yield Bullets([sentence(doubt.text, names) for doubt in told], "warning")
 
 
 def _groups(comparison: Comparison) -> Table:

@@ -133,11 +133,11 @@ def _blocks(
         yield Text(f"Nothing is compared: {answer.problem}.", "note")
     else:
         yield Text("Comparing the systems …", "computing")
-    doubts = design.doubts() if design is not None else []
-    doubts = [*dict.fromkeys([*doubts, *(comparison.warnings if comparison is not None else [])])]
+    doubts = [*evaluation.label_doubts, *(design.doubts() if design is not None else ())]
+    doubts += design.few(design.per) if design is not None and comparison is None else []
+    doubts = [*dict.fromkeys([*doubts, *(comparison.warnings if comparison is not None else ())])]
     if doubts:
-        names = comparison.first.systems if comparison is not None else ()
-        yield Bullets([sentence(doubt.text, names) for doubt in doubts[:CAUTIONS]], "warning")
+        yield Bullets([sentence(doubt.text, evaluation.names) for doubt in doubts[:CAUTIONS]], "warning")
     yield _table(rows, answer, measure, baseline, group, column)
     yield Text(f"{measure.describe()}", "note")
     if design is not None:
