@@ -90,6 +90,7 @@ class Site:
         runs = Later(_stored, (collection, names))
         options: dict[str, Any] = {"measure": str(measure), "candidates": candidates, "restrict": restrict}
         options |= {"protocol": collection.protocol, "sample": collection.sample or NO_SAMPLE, "per": collection.per}
+        options |= {"population": collection.population if collection.sample else None}
         found = self.worker.ask(key, jobs.funnelled, Later(self._judgments), names, runs, options)
         return Answer(found, self.worker)
 
