@@ -16,7 +16,8 @@ PARALLEL := -n $(WORKERS) --dist worksteal --reruns 1 --only-rerun 'Timeout [0-9
 APT := apt-get install -y -qq --no-install-recommends
 LATEX := texlive-latex-base texlive-latex-recommended poppler-utils
 
-.PHONY: demo web docs test lint types unit system test-lowest test-slow test-calibration test-latex test-peers test-models refresh bench clean help
+.PHONY: demo web docs test lint types unit system test-lowest test-slow test-calibration test-latex test-peers \
+  test-models mutants refresh bench clean help
 
 help:
 	@echo "make demo    install, then the whole loop on the bundled shop: from a log of searches to a report"
@@ -29,6 +30,7 @@ help:
 	@echo "make test-latex  install a LaTeX, then check that the tables compile"
 	@echo "make test-peers  install the heavy tools and check dialects and arrays against them"
 	@echo "make test-models install a small language model and its server, and have it judge"
+	@echo "make mutants change 200 random places of a copy of the sources: would a test notice? (hours)"
 	@echo "make refresh run the documentation's commands again and put what they print into its pages"
 	@echo "make bench   install the peers and compare speed and memory; writes docs/benchmarks.md"
 	@echo "make clean   remove the local environment and what was built"
@@ -94,6 +96,9 @@ test-peers: .venv/ready-peers
 
 test-models: .venv/ready-models
 	$(BIN)/pytest -rs -m models tests/test_models.py
+
+mutants: .venv/ready-test
+	$(BIN)/python tools/mutants.py --number $(or $(NUMBER),200) --seed $(or $(SEED),0) -- -n $(WORKERS)
 
 refresh: .venv/ready-test
 	$(BIN)/python tools/refresh.py

@@ -568,6 +568,36 @@ def test_a_column_has_one_role(roles: dict[str, Any]) -> None:
         align(table, **roles)
 
 
+def test_levels_have_no_negative_value_in_either_column() -> None:
+    rising = np.linspace(0.01, 1, 40) ** 2
+    assert "levels" in codes({"query_id": range(40), "ndcg": rising, "ctr": rising[::-1]})
+    for column in ("ndcg", "ctr"):
+        table = {"query_id": range(40), "ndcg": rising, "ctr": rising[::-1]}
+        assert "levels" not in codes({**table, column: [-0.2, *rising[1:]]}), column
+
+
+def test_only_winners_are_more_than_nine_of_ten_experiments() -> None:
+    plain = made(40, se=np.full(40, 0.1))
+    offline = np.abs(plain["delta_nDCG@10"])
+    for losers, said in ((3, True), (4, False)):
+        for loss in (-0.01, 0.0):
+            table = {**plain, "delta_nDCG@10": [*[loss] * losers, *offline[losers:]]}
+            assert ("only-winners" in codes(table)) is said, (losers, loss)
+    queries = {"query_id": range(40), "delta_nDCG@10": offline, "online": plain["online"]}
+    assert "only-winners" not in codes(queries)
+
+
+def test_noise_is_told_by_how_much_there_is() -> None:
+    plain = made(40)
+    variance = float(np.var(plain["online"], ddof=1))
+    for reliability, words in ((0.3, "only 30% of the variance of the online differences"), (-0.2, "vary no more than"),
+                               (0.7, "")):  # fmt: skip
+        table = {**plain, "se": np.full(40, np.sqrt((1 - reliability) * variance))}
+        told = [each.text for each in align(table).warnings if each.code == "noise"]
+        assert len(told) == bool(words), reliability
+        assert words in "".join(told)
+
+
 def test_a_row_that_alone_makes_a_column_vary_is_told_in_words() -> None:
     for table, column in (
         ({"offline": [0.1, 0.1, 0.1, 0.3], "online": [1, 2, 5, -4]}, "offline"),

@@ -258,6 +258,18 @@ def test_without_each_is_without_each() -> None:
             assert slope[at] == pytest.approx(theirs, abs=1e-9, nan_ok=True)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_without_each_knows_what_does_not_vary_in_every_unit(scale: float) -> None:
+    """Without the last point x does not vary, but for rounding; without any other it does."""
+    x, y = scale * np.array([0.1, 0.1, 0.1, 0.1, 0.7]), np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+    for one, other, flat in ((x, y, True), (y, x, False)):
+        r, slope = without_each(one, other)
+        assert np.isnan(r).tolist() == [False] * 4 + [True]
+        assert np.isnan(slope).tolist() == [False] * 4 + [flat]
+        for at in range(4):
+            assert r[at] == pytest.approx(c.pearson(np.delete(one, at), np.delete(other, at)), abs=1e-9)
+
+
 def test_prediction_intervals_cover() -> None:
     random = np.random.default_rng(9)
     inside = 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,11 +20,13 @@ import rankgauge
 from command import Command, called
 from rankgauge import Evaluation
 from rankgauge.comparison.gate.check import Evidence, check, check_result, margins_of
-from rankgauge.comparison.gate.outcome import ANSWERS
+from rankgauge.comparison.gate.outcome import ANSWERS, Moved, counted_as
 from rankgauge.comparison.saved import Saved
-from rankgauge.errors import InputError, MeasureError, ProtocolError, RankgaugeError
+from rankgauge.errors import InputError, MatchError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.measures import parse
 from rankgauge.pytest_plugin import assert_no_regression
+from rankgauge.read.readers import RunSource
+from rankgauge.read.sizes import BlockSize
 from rankgauge.show.junit import junit
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.inference import Queries, differences
@@ -248,11 +251,13 @@ def test_the_worst_answer_wins() -> None:
     found = check(JUDGMENTS, broken(1), GOOD, ["nDCG@10", "P@1"], margin={"": 0.02, "P@1": 0.5})
     assert [one.answer for one in found.compared] == ["inconclusive", "pass"]
     assert found.answer == "inconclusive"
-    swapped = dict.fromkeys(QUERIES, {"d2": 3.0, "d1": 2.0, "d3": 1.0})
-    both = check(JUDGMENTS, swapped, GOOD, ["nDCG@10", "P@1"], margin=0.5)
+    swapped = {query: {"d2": 3.0, "d1": 2.0, "d3": 1.0} for query in QUERIES}
+    both = check(JUDGMENTS, GOOD, swapped, ["nDCG@10", "P@1"], margin=0.05)
     assert [one.answer for one in both.compared] == ["pass", "unchanged"]
     assert both.answer == "pass"
-    assert check(JUDGMENTS, broken(1), GOOD, margin=0.02, minimums={"R@10": 0.999, "P@1": 0.5}).answer == "inconclusive"
+    assert check(JUDGMENTS, broken(1), GOOD, margin=0.2, minimums={"R@10": 0.99, "P@1": 0.5}).answer == "inconclusive"
+    assert 1 - 0.999**40 < 0.05  # one failure in 40 is more than 0.999 allows
+    assert check(JUDGMENTS, broken(1), GOOD, margin=0.02, minimums={"R@10": 0.999}).answer == "fail"
     assert check(JUDGMENTS, broken(20), minimums={"nDCG@10": 0.9}).answer == "fail"
     assert ANSWERS == ("fail", "inconclusive", "pass", "unchanged")
 
@@ -314,6 +319,96 @@ def test_where_nothing_differs_it_is_said_what_so_few_queries_cannot_show() -> N
     assert found.title.endswith("could go unseen; 300 queries would show 1 in 100.")
     assert "half of the searches or fewer" not in found.title
     assert pytest.approx(found.compared[0].unseen) == 1 - 0.05 ** (1 / 5)
+
+
+# ---- what moved though no value did ---------------------------------------------------------------------------------
+
+
+def with_x(number: int, places: dict[str, float]) -> dict[str, dict[str, float]]:
+    """The good run with an unjudged document in so many results."""
+    return {query: {**GOOD[query], **(places if at < number else {})} for at, query in enumerate(QUERIES)}
+
+
+@pytest.mark.parametrize(("number", "answer"), [(3, "unchanged"), (4, "inconclusive"), (40, "inconclusive")])
+def test_unjudged_documents_in_a_tenth_of_the_results_are_to_be_judged_first(number: int, answer: str) -> None:
+    """Also in the place of others that nobody judged, which no count of judged documents shows."""
+    for old in (with_x(0, {}), with_x(40, {"x": 0.5})):
+        found = check(JUDGMENTS, with_x(number, {"y": 0.5}), old, margin=0.02)
+        (one,) = found.compared
+        assert (found.answer, one.moved) == (answer, Moved(number if old == GOOD else 40, number, 10))
+        words = f"but unjudged documents came into the top 10 of {number} queries: judge them first."
+        assert (words in found.title) == (answer == "inconclusive")
+        assert one.queries_needed is None
+    enough = check(JUDGMENTS, with_x(number, {"y": 0.5}), GOOD, margin=0.2)  # of 40 queries a loss of 0.2 would show
+    assert enough.answer == ("pass" if number == 3 else "inconclusive")
+
+
+def test_unjudged_documents_are_asked_for_however_many_queries_there_are() -> None:
+    judged = {f"q{i}": {"d": 1} for i in range(400)}
+    old = {query: {"d": 2.0} for query in judged}
+    new = {query: {"d": 2.0, "x": 1.0} for query in judged}
+    assert check(judged, old, old, margin=0.01).answer == "pass"
+    assert check(judged, new, old, margin=0.01).answer == "inconclusive"
+    assert check(judged, old, new, margin=0.01).answer == "pass"  # nothing came in
+
+
+def test_beyond_the_measures_depth_nothing_counts_as_moved() -> None:
+    deep = {query: {f"n{at}": 100.0 - at for at in range(10)} | run for query, run in GOOD.items()}
+    deeper = {query: {**run, "new": -5.0} for query, run in deep.items()}
+    judged = {query: grades | {f"n{at}": 1 for at in range(10)} for query, grades in JUDGMENTS.items()}
+    at_10, whole = check(judged, deeper, deep, ["nDCG@10", "AP"], margin=0.02).compared
+    assert (at_10.answer, at_10.moved) == ("unchanged", Moved(0, 0, 10))
+    assert (whole.answer, whole.moved) == ("inconclusive", Moved(40, 40, None))
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP"])
+def test_rankings_are_looked_at_where_they_are_there(tmp_path: Path, saved: Path, measure: str) -> None:
+    """From files, frames and iterators they are; saved values, results and large files have none."""
+    rankgauge.write(rankgauge.read_run(GOOD), tmp_path / "good.run")
+    new = with_x(5, {"y": 0.5})
+    rankgauge.write(rankgauge.read_run(new), tmp_path / "new.run.gz")
+    rows = [(query, doc, score) for query, run in new.items() for doc, score in run.items()]
+    frame = pl.DataFrame(rows, ["query_id", "doc_id", "score"], orient="row")
+    for each in (new, tmp_path / "new.run.gz", iter(rows), frame):
+        assert check(JUDGMENTS, each, tmp_path / "good.run", measure, margin=0.02).answer == "inconclusive"
+    result = rankgauge.evaluate(JUDGMENTS, GOOD, measure)
+    (one,) = check(JUDGMENTS, new, result, measure, margin=0.02).compared
+    assert (one.answer, one.moved) == ("unchanged", None)
+    if measure == "nDCG@10":
+        found = check(JUDGMENTS, new, saved, margin=0.02)
+        assert found.title.startswith("UNCHANGED: no nDCG@10 of the 40 judged queries changed. A change that touches")
+
+
+def test_a_run_in_blocks_has_no_rankings_to_compare(tmp_path: Path) -> None:
+    rankgauge.write(rankgauge.read_run(with_x(5, {"y": 0.5})), tmp_path / "large.run")
+    large = RunSource(tmp_path / "large.run")
+    large.blocks = BlockSize(above=0)
+    (one,) = check(JUDGMENTS, large, GOOD, margin=0.02).compared
+    assert (one.answer, one.moved) == ("unchanged", None)
+
+
+# ---- a measurement of nothing ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT")
+def test_a_measurement_of_nothing_is_refused(cli: Command, here: Path) -> None:
+    chunks = {query: {"d1#1": 2.0, "d2#1": 1.0} for query in QUERIES}
+    words = "returned a judged document, so there is nothing to compare"
+    with pytest.raises(MatchError, match=words):
+        check(JUDGMENTS, chunks, chunks, margin=0.01)
+    assert check(JUDGMENTS, chunks, GOOD, margin=0.01).answer == "fail"
+    assert check(JUDGMENTS, GOOD, chunks, margin=0.01).answer == "pass"
+    poor = {query: {"d3": 1.0} for query in QUERIES}  # judged, and of grade 0: every value is 0, and it is one
+    assert check(JUDGMENTS, poor, chunks, margin=0.01).compared[0].moved is not None
+    rankgauge.write(rankgauge.read_run(chunks), here / "chunks.run")
+    asked = ["check", "qrels.txt", "chunks.run", "--margin", "0.01", "--markdown", "c.md", "--junit", "c.xml"]
+    done = cli(*asked, "--baseline", "chunks.run")
+    assert (done.code, done.out) == (2, "")
+    assert f"neither chunks nor baseline {words}" in " ".join(done.err.split())
+    assert not (here / "c.md").exists()
+    assert not (here / "c.xml").exists()
+    assert cli("eval", "qrels.txt", "chunks.run", "-q", "--format", "json", "-o", "none.json").code == 0
+    assert cli(*asked, "--baseline", "none.json").code == 2
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
@@ -488,6 +583,63 @@ def test_junit_of_what_cannot_be_told(inconclusive: str | None, tag: str) -> Non
     assert [each.tag for each in suite.iter() if each.get("type")] == [tag]
 
 
+@pytest.mark.parametrize(
+    ("unchanged", "inconclusive", "tags"),
+    [
+        (None, None, ["system-out"]),
+        ("pass", None, ["system-out"]),
+        ("inconclusive", None, ["failure"]),
+        ("inconclusive", "pass", ["system-out"]),
+        ("fail", None, ["failure"]),
+    ],
+)
+def test_junit_of_what_did_not_change(unchanged: str | None, inconclusive: str | None, tags: list[str]) -> None:
+    found = check(JUDGMENTS, GOOD, GOOD, margin=0.02)
+    suite = ElementTree.fromstring(junit(found, inconclusive, unchanged))
+    assert [each.tag for each in suite[0]] == tags
+    assert suite.get("failures") == str(tags.count("failure"))
+    assert "unchanged" in (suite[0][0].get("message") or suite[0][0].text or "")
+    assert (found.counts_as(inconclusive, unchanged) in ("fail", "inconclusive")) == ("failure" in tags)
+
+
+def test_of_several_measures_each_counts_as_asked_for() -> None:
+    """One measure passes and one is unchanged: the worst is PASS, but not where unchanged counts as worse."""
+    swapped = {query: {"d2": 3.0, "d1": 2.0, "d3": 1.0} for query in QUERIES}
+    found = check(JUDGMENTS, GOOD, swapped, ["nDCG@10", "P@1"], margin=0.05)
+    assert [found.counts_as(None, each) for each in (None, "pass", "inconclusive", "fail")] == [
+        "pass", "pass", "inconclusive", "fail",
+    ]  # fmt: skip
+    assert found.title == "PASS: 1 of 2 measures passes: run loses no more than 0.05 nDCG@10 to the baseline. " + (
+        "It gains 0.1403 (lower bound +0.1403)."
+    )
+    assert "P@1 is unchanged: no P@1 of the 40 judged queries changed" in found.show()
+    assert counted_as("unchanged", "pass", "inconclusive") == "pass"
+    assert counted_as("pass", "fail", "fail") == "pass"
+
+
+def test_every_face_has_the_word_and_its_claim() -> None:
+    found = check(JUDGMENTS, with_x(2, {"y": 0.5}), GOOD, margin=0.02)
+    claim = "UNCHANGED: no nDCG@10 of the 40 judged queries changed (results changed on 2). A change that touches fewer"
+    assert found.to_markdown().startswith(f"**{claim}")
+    for shown in (" ".join(found.show().split()), found.to_html()):
+        assert claim in shown
+    data = json.loads(found.to_json())
+    assert (data["answer"], data["level"], data["sides"]) == ("unchanged", 0.95, 1)
+    one = data["measures"]["nDCG@10"]
+    assert (one["answer"], one["moved"]) == ("unchanged", {"results": 2, "unjudged": 2, "depth": 10})
+    assert one["unseen_share"] == pytest.approx(3 / 40, rel=0.01)
+    assert one["difference"] == {"value": 0.0, "low": None, "high": None}
+
+
+def test_a_pass_says_what_could_go_unseen() -> None:
+    """Fewer than 3 / margin queries, however clear the gain."""
+    words = "A loss that touches fewer than 1 in 13 searches, and is larger than any seen here, could go unseen."
+    assert words in " ".join(check(JUDGMENTS, GOOD, broken(12), margin=0.02).show().split())
+    assert "could go unseen" not in check(JUDGMENTS, GOOD, broken(12), margin=0.075).show()
+    assert "could go unseen" in check(JUDGMENTS, GOOD, broken(12), margin=0.0748).show()
+    assert "could go unseen" not in check(JUDGMENTS, broken(12), GOOD, margin=0.02).show()
+
+
 def test_junit_survives_any_name() -> None:
     odd = "q\x00\x1b\ufffe"
     found = check(
@@ -656,6 +808,23 @@ def test_only_what_passed_is_saved(cli: Command, here: Path) -> None:
         assert not (here / "new.json").exists()
     assert cli("check", "qrels.txt", "broken1.run", *words, "--inconclusive", "pass").code == 0
     assert json.loads((here / "new.json").read_text())["runs"][0]["run"] == "broken1"
+
+
+def test_unchanged_saves_a_baseline_and_replaces_none(cli: Command, here: Path) -> None:
+    before = (here / "baseline.json").read_bytes()
+    words = ["check", "qrels.txt", "good.run", "--baseline", "baseline.json", "--margin", "0.02"]
+    done = cli(*words, "--ratchet")
+    assert (done.code, "baseline.json stays: no judged value changed" in done.err) == (0, True)
+    done = cli(*words, "--ratchet", "--unchanged", "pass")
+    assert (done.code, "stays: good passed and is not better" in done.err) == (0, True)
+    assert (here / "baseline.json").read_bytes() == before
+    assert cli(*words, "--save-baseline", "new.json").code == 0
+    assert json.loads((here / "new.json").read_text())["runs"][0]["run"] == "good"
+    done = cli(*words, "--save-baseline", "newer.json", "--unchanged", "inconclusive")
+    assert (done.code, (here / "newer.json").exists()) == (3, False)
+    assert "the baseline is not saved: the answer is unchanged, which counts as inconclusive" in " ".join(
+        done.err.split()
+    )
 
 
 def test_a_ratchet_only_goes_up(cli: Command, here: Path) -> None:

@@ -40,20 +40,10 @@ def test_the_last_line_counts_what_is_skipped_for_want_of_data(tmp_path: Path) -
     shutil.copy(here / "conftest.py", folder)
     (folder / "test_one.py").write_text("def test_a(shared): ...\ndef test_b(shared): ...\ndef test_c(): ...\n")
     (folder / "test_two.py").write_text("import pytest\n\ndef test_d(): pytest.skip('no browser')\n")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        os.devnull,
-        "--rootdir",
-        folder.parent,
-    ]
+    options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(folder.parent)]
+    command = [sys.executable, "-m", "pytest", *options, str(folder)]
     paths = os.pathsep.join([str(here), *sys.path])
-    done = subprocess.run([*command, folder], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 skipped for want of other people's data (shared/data): test_one.py 2" in done.stdout.splitlines()
 

@@ -22,7 +22,7 @@ from rankgauge.judge.answers import READER
 from rankgauge.judge.askers import REMINDER
 from rankgauge.judge.asking import ask_judge, plan_judge
 from rankgauge.judge.config import find_judge, judge_config
-from rankgauge.judge.money import Budget, Prices
+from rankgauge.judge.money import Budget, Prices, amount
 from rankgauge.judge.pairs import Pair
 from rankgauge.judge.questions import questions_of
 from rankgauge.judge.reparse import Changed, Reread, read_again
@@ -515,3 +515,12 @@ def test_a_function_that_is_not_there_is_looked_for_among_those_of_the_module(fo
     assert said.err.endswith("os has no function 'nobody'; define it\n") or len(said.err) < 500
     said = command("judge", "pairs.jsonl", "--judge", "words", "--call", "mine:grad")
     assert "did you mean 'grade'? There are grade, odd, broken" in said.err
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [(0.0, "$0.00"), (-0.5, "$-0.50"), (12345.678, "$12,345.68"), (1.0, "$1.00"), (0.999, "$1.00"), (0.5, "$0.50"),
+     (0.05, "$0.050"), (0.00123, "$0.0012"), (0.0000123, "$0.000012"), (1e-9, "$0.000000")],
+)  # fmt: skip
+def test_an_amount_has_digits_enough_to_be_one(cost: float, text: str) -> None:
+    assert amount(cost, "$") == text

@@ -40,7 +40,7 @@ from rankgauge.stats.estimate import Estimate
 from rankgauge.steps.looped import Looped, Step
 from rankgauge.store.history import Entry, History
 from rankgauge.store.labels import Labels
-from rankgauge.store.status import JudgeCounts, LabelCounts, Status
+from rankgauge.store.status import JudgeCounts, LabelCounts, OtherSettings, Status
 from rankgauge.trust.judges.agree import ConfusionMatrix, Disputes
 from rankgauge.trust.judges.pairs import Brief
 from rankgauge.trust.unjudged.choose import ToJudgeList
@@ -199,6 +199,7 @@ def stored() -> dict[str, Shown]:
         "TaskList": TaskList((PROGRESS,)),
         "Audit": Audit((Change("2026-01-01T00:00:00+00:00", EVIL, EVIL, EVIL, "127.0.0.1"),), 2),
         "LabelCounts": LabelCounts(Labels(((f"ann {EVIL}",),)), 1, 2, 1, 1, 1, judges),
+        "OtherSettings": OtherSettings(f"gpt {EVIL}", 3, ((EVIL, EVIL, 2.0, f"model {EVIL}"), (OLD, EVIL, 0.0, EVIL))),
         "Status": Status(f"store {EVIL}", "SQLite", 12_345, counts, (EVIL,), (EVIL,), (EVIL,)),
     }
 
@@ -262,7 +263,7 @@ NAMES = [
     *("Difference", "Funnel", "Quality", "LabelNoise", "ToJudgeList", "Bounds", "Agreement", "Disputes"),
     *("ConfusionMatrix", "PredictionPowered", "Alignment", "Findings", "DialectList", "DialectValues", "Conventions"),
     *("Report", "History", "LabelCounts", "Status", "Pool", "Judged", "JudgeCheck", "Gullibility", "Sample", "Looped"),
-    *("Ledger", "Adjudication", "Progress", "TaskList", "Audit"),
+    *("Ledger", "Adjudication", "Progress", "TaskList", "Audit", "OtherSettings"),
 ]
 
 

@@ -258,7 +258,7 @@ def test_a_function_that_changed_is_asked_anew(folder: Path) -> None:
     new = Counter(line.partition("\t")[0] for line in (calls(folder) - before).elements())
     assert (new["search"], new["scores"]) == (0, 12)
     assert {step.name: step.kept for step in looped.steps}["search"] is False
-    assert "Caution: engine_here:grade has changed since it graded, and what is graded" in str(looped)
+    assert "Caution: engine_here:grade has changed since it graded. Its old grades" in str(looped)
     assert all(many == 1 for line, many in calls(folder).items() if line.startswith("grade"))
     sys.modules.pop("engine_here")
     before = calls(folder)
@@ -500,9 +500,7 @@ def test_a_judge_without_a_say_is_told(folder: Path) -> None:
         changed(folder, "[evaluate]", model)
         looped = loop(folder)
         assert [each.judge for each in looped.judged] == ["ruler", "gpt"]
-        told = (
-            "Caution: gpt's grades are ignored where ruler graded: functions override models. To let both vote, write"
-        )
+        told = "Caution: gpt's grades are ignored where ruler graded: functions override models. To let both vote,"
         assert f'{told} write from = [["ruler", "gpt"]] under [labels].' in " ".join(str(looped).split())
         changed(folder, "[pool]", '[labels]\nfrom = [["ruler", "gpt"]]\n[pool]')
         assert "are ignored" not in str(loop(folder))

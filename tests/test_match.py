@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from rankgauge.errors import DuplicateError, FormatError, MatchError, RankgaugeWarning
 from rankgauge.matching.columns import match_columns
+from rankgauge.matching.find import Found
 from rankgauge.matching.grouping import Grouped
 from rankgauge.matching.match import Hits, find, match, settled
 from rankgauge.matching.nested import match_nested
@@ -171,6 +172,20 @@ def columns_of_many(nested: Table, order: random.Random | None = None) -> Column
     return Columns(
         list(index), np.array([index[q] for q in query], np.int32), pl.Series(doc), np.array(number, np.float64)
     )
+
+
+def test_the_same_was_found_where_queries_and_places_are_the_same() -> None:
+    judgments: Nested = {"q": {"a": 1, "b": 0}}
+    run: Nested = {"q": {"a": 2.0, "b": 1.0}}
+    same, turned = found_of(judgments, run), found_of(judgments, {"q": {"a": 1.0, "b": 2.0}})
+    renamed = found_of({"r": judgments["q"]}, {"r": run["q"]})
+    assert same.equals(found_of(judgments, run))
+    assert not same.equals(turned)  # of the same queries
+    assert not same.equals(renamed)  # of the same places
+
+
+def found_of(judgments: Nested, run: Nested) -> Found:
+    return find(read_judgments(judgments), read_run(run), Protocol())
 
 
 class TestRules:

@@ -31,7 +31,11 @@ def test_evaluates(gauge):
 
 def test_good(gauge):
     found = gauge.assert_no_regression("data/qrels.txt", "data/good.run", baseline="data/baseline.json", margin=0.01)
-    assert found.answer == "pass"
+    assert found.answer == "unchanged"
+
+def test_good_counts_as_asked_for(gauge):
+    gauge.assert_no_regression(
+        "data/qrels.txt", "data/good.run", baseline="data/baseline.json", margin=0.01, unchanged="inconclusive")
 
 def test_bad(gauge):
     gauge.assert_no_regression("data/qrels.txt", "data/bad.run", baseline="data/baseline.json", margin=0.01)
@@ -66,15 +70,16 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def test_the_fixture_evaluates_and_asserts(project: pytest.Pytester) -> None:
     done = project.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(passed=4, failed=3)
+    done.assert_outcomes(passed=4, failed=4)
     done.stdout.fnmatch_lines(
         [
             "*AssertionError:*",
-            "E*FAIL: bad against *baseline.json",
+            "E*UNCHANGED: no nDCG@10 of the 30 judged queries changed. A change *",
+            "E*FAIL: bad loses at least 0.2* nDCG@10 to *",
             "E*nDCG@10     0.6000    1.0000     -0.4000*FAIL",
             "E*Queries that lost most nDCG@10",
-            "E*INCONCLUSIVE: *",
-            "E*queries cannot tell; about * like these would*",
+            "E*INCONCLUSIVE: odd may lose more than 0.01 nDCG@10 to good *",
+            "E* 1 of 30 queries changed. 30 *",
             "E*InputError: how much of nDCG@10 may be lost?*",
         ]
     )
@@ -84,8 +89,10 @@ def test_the_fixture_evaluates_and_asserts(project: pytest.Pytester) -> None:
 def test_paths_are_from_the_root_of_the_project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = project.mkdir("elsewhere")
     monkeypatch.chdir(elsewhere)
-    done = project.runpytest_subprocess("-p", "no:cacheprovider", "-c", "../tox.ini", "..", "-k", "good or evaluates")
-    done.assert_outcomes(passed=2, deselected=5)
+    done = project.runpytest_subprocess(
+        "-p", "no:cacheprovider", "-c", "../tox.ini", "..", "-k", "(good and not counts) or evaluates"
+    )
+    done.assert_outcomes(passed=2, deselected=6)
 
 
 def test_the_plugin_is_announced_and_loaded_once() -> None:
@@ -108,8 +115,22 @@ def test_without_the_fixture() -> None:
     judgments = {f"q{i}": {"d": 1} for i in range(30)}
     good = {query: {"d": 1.0} for query in judgments}
     bad = {**{query: {"x": 1.0} for query in judgments}, "q0": {"d": 1.0}}
-    assert assert_no_regression(judgments, good, baseline=good, margin=0.0).answer == "pass"
+    assert assert_no_regression(judgments, good, baseline=good, margin=0.0).answer == "unchanged"
+    with pytest.raises(AssertionError, match=r"^\nUNCHANGED: "):
+        assert_no_regression(judgments, good, baseline=good, margin=0.0, unchanged="fail")
+    with pytest.raises(AssertionError, match=r"^\nUNCHANGED: "):
+        assert_no_regression(judgments, good, baseline=good, margin=0.0, unchanged="inconclusive")
+    with pytest.raises(rankgauge.InputError, match="expected pass, inconclusive or fail"):
+        assert_no_regression(judgments, good, baseline=good, margin=0.0, unchanged="maybe")
     with pytest.raises(AssertionError, match=r"^\nFAIL: "):
         assert_no_regression(judgments, bad, baseline=good, margin=0.01)
     with pytest.raises(rankgauge.InputError, match="expected pass or fail"):
         assert_no_regression(judgments, good, baseline=good, margin=0.0, inconclusive="maybe")
+
+
+@pytest.mark.filterwarnings("ignore:NO JUDGED DOCUMENT")
+def test_a_measurement_of_nothing_fails_with_one_sentence() -> None:
+    judgments = {f"q{i}": {"d": 1} for i in range(30)}
+    strange, other = ({query: {doc: 1.0} for query in judgments} for doc in "xy")
+    with pytest.raises(rankgauge.MatchError, match="returned a judged document, so there is nothing to compare"):
+        assert_no_regression(judgments, strange, baseline=other, margin=0.01)

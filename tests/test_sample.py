@@ -207,6 +207,19 @@ def test_neyman_gives_more_to_the_stratum_that_differs_more() -> None:
     assert [drawn.strata.count(name) for name in ("app", "web")] == [60, 20]
 
 
+def test_neyman_counts_the_traffic_of_a_stratum_and_not_of_its_queries() -> None:
+    """Three times the queries of the same traffic each: three times the traffic, of the same deviation."""
+    log = {"query": [f"q{at}" for at in range(400)], "count": [10] * 400, "segment": ["app", "app", "app", "web"] * 100}
+    values = [0.2, 0.8, 0.5, 0.2, 0.8, 0.2, 0.5, 0.8] * 2
+    pilot = {"query_id": [f"q{at}" for at in range(16)], "value": values}
+    web = values[3::4]
+    app = [value for at, value in enumerate(values) if at % 4 != 3]
+    ratio = 3 * np.std(app, ddof=1) / np.std(web, ddof=1)
+    drawn = sample(log, 80, method="strata", strata="segment", allocate="neyman", pilot=pilot)
+    assert drawn.strata.count("app") == round(80 * ratio / (1 + ratio))
+    assert drawn.strata.count("app") > 50
+
+
 def test_top_is_a_fixed_list(command: Command, tmp_path: Path) -> None:
     drawn = sample(zipf_log(), 10, method="top")
     assert sorted(drawn.traffic, reverse=True) == [2000, 1000, 667, 500, 400, 333, 286, 250, 222, 200]

@@ -372,6 +372,15 @@ def test_a_token_counts_until_it_ends(store: Store, ann: users.User) -> None:
     assert users.token_user(store, secret) is None
 
 
+@pytest.mark.parametrize("label", ["", "  ", "two\nlines", "x" * 101])
+def test_a_label_of_a_token_is_a_line_of_text(store: Store, ann: users.User, label: str) -> None:
+    with pytest.raises(InputError, match="is no label for a token; take 1 to 100 letters"):
+        users.add_token(store, "ann", label, 90, "root")
+    assert users.tokens(store) == []
+    users.add_token(store, "ann", "x" * 100, 90, "root")
+    assert len(users.tokens(store)) == 1
+
+
 def test_a_token_is_taken_back(store: Store, ann: users.User) -> None:
     secret, other = (users.add_token(store, "ann", label, 90, "root") for label in ("laptop", "ci"))
     with pytest.raises(InputError, match="has a token 'ci'"):

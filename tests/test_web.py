@@ -24,9 +24,11 @@ from rankgauge.sampling.sample import read_sample
 from rankgauge.show.marking import marked, snippet, words_of
 from rankgauge.shown import clean
 from rankgauge.stats.paired import QUANTILES
+from rankgauge.web.cards import _place
 from rankgauge.web.contents import Contents, state_of
 from rankgauge.web.kept import Cache
 from rankgauge.web.quantiles import recall_quantiles
+from rankgauge.web.texts import Document, read_documents
 from rankgauge.web.worker import Worker
 from web import Asked, Nested, asked, made, write
 
@@ -860,3 +862,22 @@ def test_a_snippet_begins_where_the_query_first_comes_up() -> None:
     assert "needle" in shown
     assert len(shown) < 180
     assert snippet("short text", words_of("text")) == "short text"
+
+
+def test_documents_have_titles_with_a_header_and_texts_without(tmp_path: Path) -> None:
+    (tmp_path / "named.csv").write_text("doc_id,price,title,body\na,3,A lamp,bright\nb,,,plain\n")
+    named = read_documents(str(tmp_path / "named.csv"))
+    assert named == {"a": Document("A lamp", "3 · bright"), "b": Document("", "plain")}
+    (tmp_path / "two.tsv").write_text("a\tbright lamp\nb\tplain\n")
+    assert read_documents(str(tmp_path / "two.tsv")) == {"a": Document("", "bright lamp"), "b": Document("", "plain")}
+
+
+def test_a_card_of_the_ideal_says_where_its_document_is() -> None:
+    judgments, run = {"q": {"a": 3, "b": 2, "c": 2, "d": 1}}, {"q": {"a": 9.0, "x": 8.0, "b": 7.0, "y": 6.0, "c": 5.0}}
+    explanation = rankgauge.explain(judgments, run, "q", "nDCG@4")
+    places = {row.doc_id: _place(explanation, row, 4) for row in explanation.ideal}
+    assert places["a"] == {"where": "at its rank", "there": True}
+    assert places["b"] == {"where": "at rank 3", "there": True}
+    assert places["c"] == {"where": "at rank 5, beyond 4", "there": False}
+    assert places["d"] == {"where": "not retrieved", "there": False}
+    assert {_place(explanation, row, None)["there"] for row in explanation.ideal[:3]} == {True}

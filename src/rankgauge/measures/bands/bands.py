@@ -15,7 +15,7 @@ import numpy as np
 from rankgauge.errors import MeasureError
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
-from rankgauge.measures.bands.orders import Tied, arranged, averaged, drawn, in_order, tied_rows
+from rankgauge.measures.bands.orders import Tied, arranged, averaged, drawn, in_order, number_of_draws, tied_rows
 from rankgauge.measures.gains import gain_function
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Band", "TieBand", "is_text", "prefers_better_higher", "tie_band", "tie_ends"]
 
 MOST_ORDERS: Final = 2_000
+MOST_LISTED: Final = 10_000  # orders of all queries together of which an expectation is the mean
 
 
 class Band(NamedTuple):
@@ -169,15 +170,37 @@ def _cut_queries(hits: Hits, tied: Tied) -> Ints:
 
 
 def _expected(hits: Hits, measure: Measure, tied: Tied, seed: int) -> tuple[Floats, Floats | None]:
-    """The expectation of every query, and the sampled values where it was sampled."""
+    """The expectation of every query, and the sampled values where it was sampled: where a query has no more orders
+    than would be drawn, it is their mean."""
     cut = _cut_queries(hits, tied)
     if measure.averages or not len(tied.rows):
         expected, draws = measure(averaged(hits) if len(tied.rows) else hits).astype(np.float64), None
     else:
-        draws = np.array([measure(order) for order in drawn(hits, tied, seed)])
-        expected = draws.mean(axis=0)
+        known, few = _of_few_orders(hits, measure, tied)
+        if len(known) == len(np.unique(hits.query[tied.rows])):
+            expected, draws = measure(hits).astype(np.float64), None
+        else:
+            draws = np.array([measure(order) for order in drawn(hits, tied, seed)])
+            draws[:, known] = few
+            expected = draws.mean(axis=0)
+        expected[known] = few
     expected[cut] = np.nan
     return expected, draws
+
+
+def _of_few_orders(hits: Hits, measure: Measure, tied: Tied) -> tuple[list[int], list[float]]:
+    """The tied queries with few orders, and the mean of each over all of them, for these are equally likely; none for a
+    geometric mean, whose expectation is not that of its queries."""
+    known, means, left = list[int](), list[float](), MOST_LISTED
+    if measure.definition.own_aggregate not in ("mean", "sum"):
+        return known, means
+    for query in np.unique(hits.query[tied.rows]).tolist():
+        orders = arranged(hits, tied, query, min(left, number_of_draws(tied)))
+        if orders is not None:
+            known.append(query)
+            means.append(float(measure(orders).mean()))
+            left -= len(orders.queries)
+    return known, means
 
 
 # ---- what a measure would put first among documents of equal score --------------------------------------------------

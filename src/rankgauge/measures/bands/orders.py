@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgauge.matching.hits import Hits
     from rankgauge.protocol import Protocol
 
-__all__ = ["Tied", "arranged", "averaged", "drawn", "in_order", "tied_rows"]
+__all__ = ["Tied", "arranged", "averaged", "drawn", "in_order", "number_of_draws", "tied_rows"]
 
 MOST_DRAWS = 200
 FEWEST_DRAWS = 20
@@ -64,10 +64,15 @@ def in_order(hits: Hits, tied: Tied, key: Floats) -> Hits:
     return _placed(hits, tied, order, tied.first + place + behind)
 
 
+def number_of_draws(tied: Tied) -> int:
+    """How many random orders are looked at: fewer where there is much to shuffle."""
+    work = int(tied.size[tied.starts].sum())
+    return max(FEWEST_DRAWS, min(MOST_DRAWS, WORK // max(work, 1)))
+
+
 def drawn(hits: Hits, tied: Tied, seed: int) -> Iterator[Hits]:
     """The hits under random orders of equal scores, each as likely as any other."""
-    work = int(tied.size[tied.starts].sum())
-    draws = max(FEWEST_DRAWS, min(MOST_DRAWS, WORK // max(work, 1)))
+    draws = number_of_draws(tied)
     ranks, random = np.empty((draws, len(tied.rows)), np.int64), np.random.default_rng(seed)
     for start, count in zip(tied.starts.tolist(), tied.counts.tolist(), strict=True):
         places = np.tile(np.arange(int(tied.size[start])), (draws, 1))
@@ -97,8 +102,8 @@ def averaged(hits: Hits) -> Hits:
 
 def arranged(hits: Hits, tied: Tied, query: int, most: int) -> Hits | None:
     """All orders of the ties of one query, as many queries of one Hits; None where there are more than `most`."""
-    groups = [slice(a, a + n) for a, n in zip(tied.starts.tolist(), tied.counts.tolist(), strict=True)]
-    groups = [group for group in groups if hits.query[tied.rows[group.start]] == query]
+    mine = np.flatnonzero(hits.query[tied.rows[tied.starts]] == query)
+    groups = [slice(a, a + n) for a, n in zip(tied.starts[mine].tolist(), tied.counts[mine].tolist(), strict=True)]
     if prod(_number(hits.grade[tied.rows[group]], int(tied.size[group.start])) for group in groups) > most:
         return None
     alone = np.flatnonzero((hits.query == query) & (hits.tied == 1))
