@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from rankgauge.comparison.gate.check import Tested
+from rankgauge.comparison.gate.check import Evidence
 from rankgauge.sampling.draw import pareto, proportional
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.inference import Answer, Interval, Queries, adjusted, differences, mean_interval
@@ -212,7 +212,8 @@ def gate_answers(values: Floats, queries: Queries, margin: float, random: Random
     said = []
     for each in answers(values, queries, random, alpha=0.1):
         bounds = Estimate(each.value, *(each.interval or (-1.0, 1.0)))
-        said.append(Tested(queries.number, [], each, bounds, slack=1e-12, reach=1.0).answer(-margin))
+        changed = not each.nothing_changed
+        said.append(Evidence(queries.number, [], each, bounds, 1e-12, changed, reach=1.0).answer(-margin))
     return said
 
 

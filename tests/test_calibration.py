@@ -214,18 +214,18 @@ def test_clustered_queries_do_not_make_false_certainty() -> None:
 
 @pytest.mark.slow
 def test_harsh_skew_with_few_queries_is_warned_of() -> None:
-    """50 % zeros, 40 % losses of −Exp(0.05), 10 % wins of Exp(0.2), 20 queries: no method holds its 5 % there."""
+    """50 % zeros, 40 % losses of −Exp(0.05), 10 % wins of Exp(0.2), 25 queries: no method holds its 5 % there."""
     from rankgauge.comparison.compare import compare
 
     random, repetitions = np.random.default_rng(9), 1000
     fired = skewed = 0
     for _ in range(repetitions):
-        kind = random.random(20)
-        wins, losses = random.exponential(0.2, 20), -random.exponential(0.05, 20)
+        kind = random.random(25)
+        wins, losses = random.exponential(0.2, 25), -random.exponential(0.05, 25)
         difference = np.where(kind < 0.5, 0.0, np.where(kind < 0.9, losses, wins))
-        values = {"a": dict(enumerate(difference.tolist())), "b": dict.fromkeys(range(20), 0.0)}
+        values = {"a": dict(enumerate(difference.tolist())), "b": dict.fromkeys(range(25), 0.0)}
         codes = {doubt.code for doubt in compare(None, values, flips=100).warnings}
         fired += bool(codes)
         skewed += "skewed" in codes
     assert fired == repetitions
-    assert skewed / repetitions > 0.6
+    assert skewed / repetitions > 0.7

@@ -181,6 +181,16 @@ class TestWhatIsSaid:
         assert not found.differs(0.05)
         assert found.unseen == pytest.approx(0.1, abs=2e-4)
 
+    def test_changes_that_cancel_are_changes(self) -> None:
+        """Of queries that are in every sample, or within each cluster: nothing is left to test, but values changed."""
+        change = np.where(np.arange(30) < 2, 0.1 - 0.2 * np.arange(30), 0.0)
+        known = Queries(30, np.ones(30), inclusion=np.where(np.arange(30) < 10, 1.0, 0.2), population="log")
+        for queries in (known, Queries(30, clusters=np.arange(30) // 2)):
+            (found,) = differences([change], queries)
+            assert (found.value, found.p, found.nothing_changed) == (0, 1, False)
+            assert found.interval is not None
+            assert found.interval[0] < 0 < found.interval[1]
+
     def test_fewer_than_six_queries_have_no_interval(self) -> None:
         for units in range(1, 6):
             found = of_one(np.linspace(0.1, 0.2, units))

@@ -126,14 +126,10 @@ class Answer:
     constant: bool = False
     census: bool = False
     skewness: float = 0.0
+    nothing_changed: bool = False  # of no query, those in every sample included
     error: float = float("nan")  # the standard error, for descriptions
     flips: int = 0
     exact: bool = True
-
-    @property
-    def nothing_changed(self) -> bool:
-        """Whether every value is the same as before, of the queries left to chance and of the others."""
-        return not self.changed and not self.fixed
 
     def differs(self, alpha: float) -> bool:
         """Whether the value is shown to be apart from 0: only where there is an interval, or nothing left to show."""
@@ -297,7 +293,7 @@ def _asked_of(part: _Part, column: Floats, queries: Queries) -> list[_Part]:
 
     What chance did not draw may have moved, too, by as much as was seen.
     """
-    if not len(part.z) or not (part.z.any() or part.fixed) or not (queries.known and np.isfinite(part.g)):
+    if not len(part.z) or not queries.present(column).any() or not (queries.known and np.isfinite(part.g)):
         return []
     if (part.telling if queries.inclusion is not None else part.moved.sum()) >= FEW - SAME:
         return [part]
@@ -325,6 +321,7 @@ def _answer(
         fixed=part.fixed,
         constant=len(part.z) > 1 and bool(part.moved.all()) and same and alike,
         census=not len(part.z) and queries.known,
+        nothing_changed=not queries.present(column).any(),
         skewness=0.0 if same else float((apart**3).mean() / spread**1.5),
         error=0.0 if same else part.share * part.g * float(np.sqrt(spread * len(apart) ** 2 / max(len(apart) - 1, 1))),
     )
