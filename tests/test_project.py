@@ -103,6 +103,23 @@ def test_labels_of_an_older_text_are_used_counted_and_said(command: Command, sho
     assert json.loads(command("labels", "--format", "json").out)["outdated"] == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("from = 1.5", "[labels] from = 1.5; expected names of judges in their order"),
+        ('from = "ann"', "[labels] from = 'ann'; expected names of judges in their order"),
+        ("from = [[1]]", "[labels] from = [[1]]; expected names of judges in their order"),
+        ("policy = []", "[labels] policy = []; expected"),
+    ],
+)
+def test_a_rule_of_labels_that_is_none(command: Command, shop: Path, address: str, line: str, words: str) -> None:
+    filled(address)
+    with (shop / "rankgauge.toml").open("a") as file:
+        file.write(f"\n[labels]\n{line}\n")
+    done = command("eval", "@labels", "@bm25")
+    assert (done.code, words in done.err) == (2, True), done.err
+
+
 def test_another_field_set_is_no_new_text(command: Command, shop: Path, address: str) -> None:
     """A search returns other fields of a document than the file has that judges read."""
     outdated: list[int] = []
