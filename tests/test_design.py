@@ -297,18 +297,22 @@ def test_a_funnel_has_the_means_and_intervals_of_eval(command: Command, files: P
     parts = found["new"]
     assert sum(parts[part].value for part in PARTS) == pytest.approx(1)
     assert parts["captured"].value == pytest.approx(parts["lift"].value / parts["headroom"].value)
-    assert math.isnan(parts["captured"].low)
+    if method == "top":
+        assert math.isnan(parts["captured"].low)
+    else:
+        assert parts["captured"].low < parts["captured"].value < parts["captured"].high
+        assert tuple(parts["lift"][1:]) == pytest.approx(pair.interval, abs=1e-9)
     assert found.curve["new"][-1].value == pytest.approx(parts["value"].value)
     assert len(found.query_ids) == 20
     words = ["qrels.txt", "--retrieved", "old.run", "--reranked", "new.run", "--sample", f"{method}.tsv", "--per", per]
     told = json.loads(command("funnel", *words, "--format", "json", cwd=files).out)
     same = json.loads(found.to_json())
     assert told["systems"]["new"]["parts"] == same["systems"]["new"]["parts"]
-    assert (told["sample"]["per"], told["intervals"]) == (per, {"method": "over draws of the sample, t"})
+    assert (told["sample"]["per"], told["intervals"]) == (per, same["intervals"])
     shown = command("funnel", *words, cwd=files).out
     assert shown.startswith(f"nDCG@10 per {per} in two stages, 20 queries, ")
     assert f"Means are per {per}. Sample: {method}.tsv, 20 of 20 queries" in shown
-    assert ("Intervals: over draws of the sample, t." in " ".join(shown.split())) == (method != "top")
+    assert ("about this log: how far another draw could move" in " ".join(shown.split())) == (method != "top")
 
 
 @TIED
@@ -537,6 +541,32 @@ def test_what_is_refused(command: Command, files: Path, words: list[str], messag
         rankgauge.evaluate(judged()[0], judged()[1]["old"], population="log")
     with pytest.raises(InputError, match="there is no population 'logs'; did you mean 'log'"):
         rankgauge.evaluate(judged()[0], judged()[1]["old"], sample=files / "traffic.tsv", population="logs")  # type: ignore[arg-type]
+
+
+def test_eval_says_how_many_queries_tell_of_the_mean_and_that_these_are_few(command: Command, files: Path) -> None:
+    """Kish of the queries left to chance; of future searches of all of them."""
+    sample = read_sample(files / "traffic.tsv")
+    words = ["eval", "qrels.txt", "old.run", "--sample", "traffic.tsv"]
+    about = {"log": "about this log: how far another draw", "future": "about future searches like those of this log"}
+    for population, sentence in about.items():
+        chance = (sample.inclusion < 1) | (population == "future")
+        kish = {}
+        for per in BOTH:
+            weights = ((sample.traffic if per == "search" else 1.0) / sample.inclusion)[chance]
+            kish[per] = weights.sum() ** 2 / (weights**2).sum()
+        data = json.loads(command(*words, "--population", population, "--format", "json", cwd=files).out)["sample"]
+        assert data["effective_queries"] == pytest.approx(kish)
+        assert [each["code"] for each in data["warnings"]] == ["few-queries"]
+        said = " ".join(command(*words, "--population", population, cwd=files).out.split())
+        least = min(kish, key=lambda per: kish[per])
+        assert (
+            f"{chance.sum()} queries left to chance, worth {kish[least]:.1f} of equal weight for a mean per {least}"
+            in said
+        )
+        assert f"Effective number of queries: {kish['search']:.1f} per search, {kish['query']:.1f} per query." in said
+        assert sentence in said
+    many = Design.of(drawn([1.0] * 25, [0.5] * 25), [f"q{at:02}" for at in range(25)])
+    assert (many.few("search", "query"), many.effective("search")) == ([], pytest.approx(25))
 
 
 def test_intervals_are_about_the_log_unless_future_searches_are_meant(command: Command, files: Path) -> None:

@@ -26,7 +26,7 @@ from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
 from rankgauge.matching.match import match
 from rankgauge.matching.ranking import whole
 from rankgauge.protocol import RULES, Empty, Order, Protocol, Rules, Ties
-from rankgauge.stats.bootstrap import ratio_intervals
+from rankgauge.stats.inference import Queries, differences, mean_interval
 from samples import DOCS, GRADES, SCORES, Nested, nested
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +65,7 @@ def test_parts_are_never_negative_and_add_up(case: Any, measure: str, candidates
     rules: Rules = {"empty": empty, "missing": "zero"}
     found = funnel(
         judgments, retrieved=first, reranked={"x": second}, measure=measure, candidates=candidates,
-        restrict=candidates is not None, protocol=rules, resamples=100,
+        restrict=candidates is not None, protocol=rules,
     ) if candidates is None or _survives(first, second, judgments, candidates) else None  # fmt: skip
     if found is None:
         return
@@ -91,7 +91,7 @@ def _survives(first: Nested, second: Nested, judgments: Nested, candidates: int)
 @given(pipelines())
 def test_stages_are_what_evaluate_says_of_them(case: Any) -> None:
     judgments, first, second = case
-    found = funnel(judgments, retrieved=first, reranked={"x": second}, measure="nDCG@5", recall_depth=4, resamples=100)
+    found = funnel(judgments, retrieved=first, reranked={"x": second}, measure="nDCG@5", recall_depth=4)
     condensed = rankgauge.evaluate(judgments, second, "nDCG@5", protocol=Protocol(unjudged="condensed"))
     before, after = (rankgauge.evaluate(judgments, run, ["nDCG@5", "R@4"]) for run in (first, second))
     wanted = {"retrieved": before["nDCG@5"], "value": after["nDCG@5"]}
@@ -109,7 +109,7 @@ def test_the_oracle_is_the_best_order_by_brute_force(case: Any, k: int, gain: st
     second = {query: docs for query, docs in second.items() if docs}
     if not second.keys() & judgments.keys():
         return
-    found = funnel(judgments, retrieved=first, reranked=second, measure=f"nDCG(gain={gain})@{k}", resamples=100)
+    found = funnel(judgments, retrieved=first, reranked=second, measure=f"nDCG(gain={gain})@{k}")
     worth = (lambda grade: 2.0**grade - 1) if gain == "exp" else float
     for query, oracle in zip(found.query_ids, found.system("reranked").of("oracle").tolist(), strict=True):
         gains = {doc: worth(grade) if grade > 0 else 0.0 for doc, grade in judgments[query].items()}
@@ -332,29 +332,94 @@ def test_reranked_runs_are_named_after_their_retriever() -> None:
 # ---- intervals -------------------------------------------------------------------------------------------------------
 
 
-def test_the_interval_of_a_mean_is_scipys() -> None:
-    """Far from 0, so that it matters what the skewness is taken of."""
-    from scipy.stats import bootstrap
+def stages(random: np.random.Generator, queries: int, rerankers: int) -> tuple[Nested, Nested, dict[str, Nested]]:
+    """Judgments of six documents a query, candidates, and rerankers that change the order of some queries."""
+    docs = [f"d{at}" for at in range(6)]
+    judged = {f"q{at}": dict(zip(docs, map(float, random.integers(0, 3, 6)), strict=True)) for at in range(queries)}
+    judged = {query: grades | {"d0": 1.0} for query, grades in judged.items()}
 
-    values = np.random.default_rng(0).normal(5, 1, 20)
-    (ours,) = ratio_intervals(values[:, None], np.ones((20, 1)), resamples=40_000)
-    theirs = bootstrap((values,), np.mean, n_resamples=40_000, method="BCa", rng=1).confidence_interval
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.012)
+    def ranked(share: float) -> Nested:
+        return {
+            query: dict(zip(docs, (random.permutation(6) if random.random() < share else np.arange(6)), strict=True))
+            for query in judged
+        }
+
+    return judged, ranked(1.0), {f"s{at}": ranked(float(random.uniform(0.2, 1))) for at in range(rerankers)}
 
 
-def test_the_interval_of_a_ratio_is_scipys() -> None:
-    from scipy.stats import bootstrap
+def test_intervals_are_those_of_eval_and_compare() -> None:
+    judged, first, second = stages(np.random.default_rng(0), 12, 1)
+    found = funnel(judged, retrieved=first, reranked=second)["s0"]
+    runs = {"a": first, "s0": second["s0"]}
+    for stat, run in (("retrieved", "a"), ("value", "s0")):
+        values = np.array([each["nDCG@10"] for each in rankgauge.evaluate(judged, runs[run]).to_dict().values()])
+        assert found[stat][1:] == pytest.approx(mean_interval(values, Queries(12)), abs=1e-12)
+    pair = rankgauge.compare(judged, runs, baseline="a").pairs[0]
+    assert tuple(found["lift"]) == pytest.approx((pair.difference, *pair.interval), abs=1e-9)
 
-    drawn = np.random.default_rng(1)
-    below = drawn.uniform(0, 1, 60)
-    above = below * drawn.uniform(0, 1, 60) - 0.1
 
-    def ratio(one: Any, other: Any, axis: int = -1) -> Any:
-        return one.mean(axis=axis) / other.mean(axis=axis)
+def test_the_share_captured_has_the_interval_of_every_flip() -> None:
+    """Enumerated over eight queries: of each split the ratio of sums of either part."""
+    judged, first, second = stages(np.random.default_rng(5), 8, 1)
+    found = funnel(judged, retrieved=first, reranked=second)
+    lift, headroom = (found.system("s0").of(stat) for stat in ("lift", "headroom"))
+    lows, highs = [], []
+    for bits in range(1 << 7):
+        part = np.array([bits >> at & 1 for at in range(8)], bool)
+        ends = [lift[each].sum() / headroom[each].sum() for each in (part, ~part)] if part.any() else [-np.inf, np.inf]
+        lows.append(min(ends))
+        highs.append(max(ends))
+    captured = found["s0"]["captured"]
+    assert (np.abs(lift) > 1e-9).sum() >= 6
+    assert (headroom > 0.01).all()
+    expected = (lift.sum() / headroom.sum(), sorted(lows)[6], sorted(highs)[-7])
+    assert tuple(captured) == pytest.approx(expected, abs=1e-8)
 
-    (ours,) = ratio_intervals(above[:, None], below[:, None], resamples=10_000)
-    theirs = bootstrap((above, below), ratio, paired=True, n_resamples=50_000, method="BCa", rng=1).confidence_interval
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.01)
+
+def test_2000_random_rerankers_have_intervals_that_hold_the_value_and_agree_with_p() -> None:
+    random, given = np.random.default_rng(2), dict.fromkeys(("lift", "captured", "apart"), 0)
+    for _ in range(40):
+        queries = int(random.integers(6, 13))
+        judged, first, second = stages(random, queries, 50)
+        found = funnel(judged, retrieved=first, reranked=second)
+        answers = differences([found.system(name).of("lift") for name in found], Queries(queries))
+        for name, answer in zip(found, answers, strict=True):
+            parts = found[name]
+            for stat, (value, low, high) in parts.items():
+                assert np.isnan(low) or low <= value + 1e-12 <= high + 2e-12, stat
+            lift, captured = parts["lift"], parts["captured"]
+            if lift.low == lift.low:
+                given["lift"] += 1
+                assert (lift.low > 0 or lift.high < 0) == (answer.p <= 0.05)
+                given["apart"] += answer.p <= 0.05
+            if captured.low == captured.low:
+                given["captured"] += 1
+                assert (captured.low > 0 or captured.high < 0) == (answer.p <= 0.05)
+            assert all(0 <= parts[part].low <= parts[part].high <= 1 for part in PARTS)
+    assert given["lift"] > 1_500
+    assert given["captured"] > 800
+    assert given["apart"] > 50
+
+
+def test_where_too_often_nothing_can_be_won_the_share_has_no_end_and_that_is_said() -> None:
+    """The candidates of five of eight queries are in the best order."""
+    judged = {f"q{at}": {"a": 2.0, "b": 1.0} for at in range(8)}
+    first = {query: {"a": 2.0, "b": 1.0} if at < 5 else {"b": 2.0, "a": 1.0} for at, query in enumerate(judged)}
+    second = {query: {"a": 2.0, "b": 1.0} if at else {"b": 2.0, "a": 1.0} for at, query in enumerate(judged)}
+    found = funnel(judged, retrieved=first, reranked=second)
+    captured = found["reranked"]["captured"]
+    assert 0 < captured.value < 1
+    assert np.isnan([captured.low, captured.high]).all()
+    told = " ".join(found.show(notes=True).split())
+    assert "reranked: captured has no interval, because 5 of 8 queries have no headroom." in told
+
+
+def test_resamples_are_understood_and_said_to_do_nothing() -> None:
+    judged, first, second = stages(np.random.default_rng(1), 6, 1)
+    with pytest.warns(rankgauge.RankgaugeWarning, match="resamples are no longer made") as said:
+        found = funnel(judged, retrieved=first, reranked=second, resamples=1)
+    assert len(said) == 1
+    assert found.to_json() == funnel(judged, retrieved=first, reranked=second).to_json()
 
 
 def test_where_nothing_can_be_won_there_is_no_share() -> None:
@@ -373,24 +438,6 @@ def test_weights_and_clusters_of_queries() -> None:
     assert found["reranked"]["value"].value == pytest.approx((2 + 1 / math.log2(3)) / 4)
     with pytest.raises(InputError, match="no weight for 1 query"):
         funnel(judged, retrieved=run, reranked=run, weights={"q": 1, "r": 1})
-
-
-@pytest.mark.slow
-def test_intervals_cover_the_truth() -> None:
-    """Queries of a known population: the share captured, the lift and a part are in their intervals 95 times of 100."""
-    drawn, repetitions, queries = np.random.default_rng(5), 1_500, 50
-    truth = {"lift": 0.3 * 0.5, "captured": 0.3, "headroom": 0.5}
-    held = dict.fromkeys(truth, 0)
-    for _ in range(repetitions):
-        headroom = drawn.beta(2, 2, queries)
-        lift = headroom * (0.3 + 0.4 * drawn.standard_normal(queries))
-        above = np.stack([lift, lift, headroom], axis=1)
-        below = np.stack([np.ones(queries), headroom, np.ones(queries)], axis=1)
-        ends = ratio_intervals(above, below, resamples=1_000, seed=int(drawn.integers(1 << 30)))
-        for (name, value), (low, high) in zip(truth.items(), ends, strict=True):
-            held[name] += low <= value <= high
-    for name, count in held.items():
-        assert count / repetitions == pytest.approx(0.94, abs=0.025), name
 
 
 # ---- rules and measures that do not fit ------------------------------------------------------------------------------
@@ -587,7 +634,7 @@ def test_very_many_queries_are_drawn_together() -> None:
     drawn = random.Random(3)
     first = {query: [f"d{i}" for i in range(drawn.randrange(9))] + ["a"] for query in judged}
     second = {query: drawn.sample(docs, len(docs)) for query, docs in first.items()}
-    found = funnel(judged, retrieved=first, reranked=second, resamples=100)
+    found = funnel(judged, retrieved=first, reranked=second)
     assert len(found._repr_html_()) < 100_000
 
 
@@ -735,11 +782,6 @@ def test_options_that_would_be_lost_are_refused(cli: Command, files: Path, more:
     assert done.code == 2
     assert message in done.err
     assert set(files.iterdir()) == there
-
-
-def test_a_bootstrap_of_a_few_resamples_is_refused() -> None:
-    with pytest.raises(InputError, match="resamples=1: an interval needs 100 or more"):
-        funnel({"q": {"a": 3}}, retrieved={"q": ["a"]}, reranked={"q": ["a"]}, resamples=1)
 
 
 def test_the_charts_say_whose_queries_they_show_and_draw_one_depth() -> None:

@@ -527,3 +527,41 @@ def test_a_function_that_changed_grades_anew_as_is_advised(tmp_path: Path, comma
     sys.modules.pop("mine", None)
     assert "stand-in-2 graded 100 of 100 pairs" in done.err
     assert "labels by stand-in-2" in joined(command("labels", cwd=folder).out).replace("labels of", "labels by")
+
+
+# ---- in the app ------------------------------------------------------------------------------------------------------
+
+
+def test_the_app_says_so_too(stones: Path, command: Command) -> None:
+    """On the first page and beside a comparison; a judge keeps the first letter of its name."""
+    pytest.importorskip("fastapi", reason="FastAPI is not installed")
+    from starlette.testclient import TestClient
+
+    from rankgauge.protocol import DEFAULT
+    from rankgauge.web.app import make_app
+    from rankgauge.web.kept import Cache
+    from rankgauge.web.projects import files_of
+    from rankgauge.web.served import Served
+    from rankgauge.web.worker import Worker
+    from web import ALONE, HOST, Asked
+
+    with chatting(grade_of=lambda text: 2) as server:
+        configured(server.url)
+        assert command("loop").code == 4
+    served, worker = Served(files_of(Project("."), DEFAULT), Cache("cache")), Worker()
+    app, access = make_app(served, worker, None), ALONE.access(None, 8765)
+    guard = ALONE.guard(app, access)
+    served.read()
+    served.wait()
+    try:
+        with TestClient(guard, f"http://{HOST}", follow_redirects=False) as client:
+            asked = Asked(served, worker, guard, client)
+            asked.data("/index.json")
+            asked.data("/compare.json")
+            for page in ("/", "/compare"):
+                shown = html.unescape(re.sub("<[^>]+>", " ", asked.get(page).text))
+                assert "gpt gave grade 2 to all 30 pairs, so that systems cannot be told apart." in joined(shown), shown
+                assert "Nobody has checked gpt against people, and it gave 30 of 30 grades." in joined(shown), shown
+    finally:
+        served.cache.close()
+        worker.stop()

@@ -10,9 +10,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 # From the bottom to the top; a module belongs to the longest name that it begins with.
 ROOMS = (
-    "errors dtypes shown stats protocol read writers sampling matching measures dialects validation result arrays jobs "
-    "evaluate dialects.reproduce dialects.answers dialects.trec_eval comparison explanation trust show reports engines "
-    "store systems judge raters steps web pytest_plugin cli __main__"
+    "errors dtypes shown stats protocol calls read writers sampling matching measures dialects validation result "
+    "arrays jobs evaluate dialects.reproduce dialects.answers dialects.trec_eval comparison explanation trust show "
+    "reports engines store systems judge raters steps web pytest_plugin cli __main__"
 )
 LAYERS = ROOMS.split()
 UPWARDS = {"shown", "store.project"}  # a result shows itself, a project searches and pools: the ways up

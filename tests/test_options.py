@@ -41,7 +41,7 @@ WORDS: dict[str, list[str]] = {
     "check": ["qrels.txt", "first.run", "--baseline", "second.run", "--margin", "0.5", "--inconclusive", "pass"],
     "plan": ["qrels.txt", "first.run", "second.run"],
     "explain": ["qrels.txt", "first.run", "--query", "q1"],
-    "funnel": ["qrels.txt", "--retrieved", "first.run", "--reranked", "second.run", "--resamples", "100"],
+    "funnel": ["qrels.txt", "--retrieved", "first.run", "--reranked", "second.run"],
     "validate": ["qrels.txt", "first.run"],
     "judgments": ["qrels.txt", "first.run", "second.run"],
     "agree": ["qrels.txt", "others.txt"],

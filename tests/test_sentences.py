@@ -71,8 +71,8 @@ HIGHEST = re.compile(
 def is_number(words: str | None, value: float) -> bool:
     """Whether the words are this number, rounded to their digits; a p that is not written is below 0.0001."""
     if words is None:
-        return 0 <= value < 1e-4 + 1e-12
-    return abs(float(words) - value) <= 0.5000001 * 10 ** -len(words.partition(".")[2])
+        return bool(0 <= value < 1e-4 + 1e-12)
+    return bool(abs(float(words) - value) <= 0.5000001 * 10 ** -len(words.partition(".")[2]))
 
 
 def holds(words: str, pairs: dict[tuple[str, str], dict[str, Any]], alpha: float) -> str:

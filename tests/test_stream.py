@@ -444,7 +444,7 @@ def test_commands_take_memory(files: Any, command: Any) -> None:
         ["compare", str(qrels), new, old],
         ["check", str(qrels), new, "--min", "nDCG@10=0"],
         ["check", str(qrels), new, "--baseline", old, "--margin", "0.1"],
-        ["funnel", str(qrels), "--retrieved", old, "--reranked", new, "--resamples", "100"],
+        ["funnel", str(qrels), "--retrieved", old, "--reranked", new],
     ):
         usual, bounded = command(*arguments), command(*arguments, "--memory", "1K")
         assert usual == bounded
@@ -474,9 +474,7 @@ def in_groups(stages: tuple[Any, ...], memory: Any, **how: Any) -> Any:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            found = funnel(
-                qrels, retrieved={"first": first}, reranked={"x": second}, resamples=100, memory=memory, **how
-            )
+            found = funnel(qrels, retrieved={"first": first}, reranked={"x": second}, memory=memory, **how)
         except RankgaugeError as error:
             return str(error)
         words = "".join(map(str, (each.message for each in said)))
@@ -553,9 +551,7 @@ def test_stages_in_memory_and_in_files_are_looked_at_together(stages: Any) -> No
         assert in_groups(given, "1K") == usual
     names = {"a+x": second, "a+y": first, "b+x": second, "b+y": first}
     runs = {"a": first, "b": read_run(first)}
-    both = [
-        funnel(qrels, retrieved=runs, reranked=names, resamples=100, memory=each).to_json() for each in (None, "1K")
-    ]
+    both = [funnel(qrels, retrieved=runs, reranked=names, memory=each).to_json() for each in (None, "1K")]
     assert both[0] == both[1]
 
 

@@ -29,7 +29,7 @@ from rankgauge.web.contents import Contents, state_of
 from rankgauge.web.kept import Cache
 from rankgauge.web.quantiles import recall_quantiles
 from rankgauge.web.texts import Document, read_documents
-from rankgauge.web.worker import Worker
+from rankgauge.web.worker import Later, Worker
 from web import Asked, Nested, asked, made, write
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankgauge.RankgaugeWarning")  # equal scores are part of it
@@ -819,10 +819,6 @@ def test_while_nothing_is_read_yet_a_page_says_what_is_being_read(folder: Path, 
 # ---- the worker ------------------------------------------------------------------------------------------------------
 
 
-def given(*values: Any) -> list[Any]:
-    return [lambda value=value: value for value in values]
-
-
 def test_a_question_is_asked_once_and_a_dead_worker_is_replaced() -> None:
     import operator
     import os
@@ -830,17 +826,18 @@ def test_a_question_is_asked_once_and_a_dead_worker_is_replaced() -> None:
 
     worker = Worker()
     try:
-        first = worker.ask("sum", operator.add, *given(1, 2))
-        assert worker.ask("sum", operator.add, *given(5, 5)) is first
+        first = worker.ask("sum", operator.add, 1, 2)
+        assert worker.ask("sum", operator.add, 5, Later(operator.truediv, (1, 0))) is first
+        assert worker.ask("later", operator.add, 1, Later(operator.mul, (2, 3))).result(60) == 7
         assert first.result(60) == 3
         assert worker.pool is not None
         (process,) = worker.pool._processes.values()
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(Exception, match="terminated"):
-            worker.ask("dies", operator.add, *given(1, 1)).result(60)
-        assert worker.ask("dies", operator.add, *given(1, 1)).result(60) == 2
-        assert worker.ask("nice", os.nice, *given(0)).result(60) >= 10
+            worker.ask("dies", operator.add, 1, 1).result(60)
+        assert worker.ask("dies", operator.add, 1, 1).result(60) == 2
+        assert worker.ask("nice", os.nice, 0).result(60) >= 10
     finally:
         worker.stop()
 

@@ -96,9 +96,18 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"rankgauge.{_MODULES[name]}")
     if name not in _WHERE:
         raise AttributeError(f"module 'rankgauge' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"rankgauge.{_WHERE[name]}"), name)
+    value = _plain(getattr(importlib.import_module(f"rankgauge.{_WHERE[name]}"), name), name)
     globals()[name] = value
     return value
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A class as it is; a function with plain errors for wrong arguments."""
+    return (
+        importlib.import_module("rankgauge.calls").checked(value, name)
+        if callable(value) and not isinstance(value, type)
+        else value
+    )
 
 
 def __dir__() -> list[str]:
@@ -109,7 +118,8 @@ class _Package(ModuleType):
     """One module bears the name of the function that people call: when Python binds it here, the function stays."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value.evaluate if name == "evaluate" and isinstance(value, ModuleType) else value)
+        module = name == "evaluate" and isinstance(value, ModuleType)
+        super().__setattr__(name, _plain(value.evaluate, name) if module else value)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -8,6 +8,7 @@ Everything rests on one number: the standard deviation of the differences betwee
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 from rankgauge.comparison.values import Values, values_of_results
 from rankgauge.errors import InputError, counted
 from rankgauge.protocol import DEFAULT
+from rankgauge.read.rows import shortened
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.power import (
@@ -311,6 +313,9 @@ def _given(deviation: float | Deviation | Mapping[str, Result]) -> Deviation:
     if isinstance(deviation, Deviation):
         return deviation
     if not isinstance(deviation, Mapping):
+        if isinstance(deviation, bool) or not isinstance(deviation, numbers.Real):
+            what = "a number such as 0.2, or a pilot: plan(evaluate_runs(judgments, runs, 'nDCG@10'))"
+            raise InputError(f"deviation is {shortened(str(deviation))}; expected {what}")
         return Deviation(float(deviation))
     measures = values_of_results(deviation)
     if len(measures) > 1:

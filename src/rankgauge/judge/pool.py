@@ -16,6 +16,7 @@ from rankgauge.matching.ranking import whole
 from rankgauge.protocol import DEFAULT, Protocol
 from rankgauge.read import JudgmentsSource, RunSource
 from rankgauge.read.named import Runs, named
+from rankgauge.read.rows import shortened
 from rankgauge.shown import Shown
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ ORDERS: Final = get_args(Order)
 # Document → its fields, or a function from the documents that are wanted to such a mapping.
 Texts: TypeAlias = Mapping[str, Mapping[str, Any]] | Callable[[Collection[str]], Mapping[str, Mapping[str, Any]]]
 NOTHING: Final[Mapping[str, Any]] = {}
+EXAMPLES: Final = {"queries": '{"q1": "red shoes"}', "documents": '{"d1": {"title": "Red shoes"}}'}
 RRF: Final = 60  # what reciprocal-rank fusion adds to a rank
 
 
@@ -90,8 +92,11 @@ def pool(
     if order not in ORDERS:
         raise InputError(f"order={order!r}; expected {choices(ORDERS)}")
     for name, value in (("depth", depth), ("take", take)):
-        if value is not None and value < 1:
-            raise InputError(f"{name}={value}: give 1 or more")
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise InputError(f"{name}={value!r}: give a whole number from 1")
+    _check_texts("queries", queries, "query id → text")
+    if not callable(documents):
+        _check_texts("documents", documents, "id → fields")
     named_runs = named(runs)
     union, asked = _union(named_runs, depth, protocol, weighed=take is not None or why)
     left = _unjudged(union, asked, judged)
@@ -102,6 +107,12 @@ def pool(
     finders = dict(chosen["by"].explode().value_counts().iter_rows())
     counts = {name: finders.get(at, 0) for at, name in enumerate(named_runs)}
     return Pool(pairs, depth, take, order, len(union), len(union) - len(left), counts, textless)
+
+
+def _check_texts(name: str, texts: Any, of: str) -> None:
+    if texts is not None and not isinstance(texts, Mapping):
+        found = f"{shortened(str(texts))} ({type(texts).__name__})"
+        raise InputError(f"{name} is {found}; expected a dict of {of}, such as {EXAMPLES[name]}")
 
 
 def _union(runs: Mapping[str, Any], depth: int, protocol: Protocol, *, weighed: bool) -> tuple[pl.DataFrame, list[str]]:

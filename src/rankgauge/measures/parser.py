@@ -83,6 +83,8 @@ VALUE_SPELLINGS: Final = {"exp-log2": "exp", "log2": "linear"}
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Measure:
     """The measure that a text stands for; `str(parse(text))` is its canonical spelling."""
+    if not isinstance(text, str):
+        raise MeasureError(f"parse takes the text of one measure, such as 'nDCG@10', not {text!r}")
     written = as_written(text)
     parameters = written.definition.parameters
     return Measure(written.name, tuple(pair for pair in written.parameters if pair[1] != parameters[pair[0]].default))

@@ -173,6 +173,7 @@ def funnel_of(source: Source, wanted: Wanted) -> Funnel | None:
                 weights=wanted.weights,
                 sample=wanted.sample,
                 per=wanted.per,
+                population=wanted.population,
                 clusters=wanted.clusters,
                 alpha=wanted.settings.alpha,
                 seed=wanted.settings.seed,

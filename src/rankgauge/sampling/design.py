@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -142,7 +143,7 @@ class Design:
         """Why the interval of a mean is only rough: too few queries, by their weights, were left to chance."""
         least = min(pers, key=self.effective)
         effective = self.effective(least)
-        if self.sample.fixed or effective >= FEW_QUERIES:
+        if self.sample.fixed or not self._knows_its_error or effective >= FEW_QUERIES:
             return []
         chances = counted(self.drawn(self.queries).chances, "query", "queries")
         words = f"{chances} left to chance, worth {effective:.1f} of equal weight for a mean per {least}"
@@ -207,9 +208,11 @@ class Design:
     def data(self) -> dict[str, Any]:
         """What JSON holds of it."""
         about = {"source": self.sample.source, "queries": len(self.sample), "evaluated": len(self.queries)}
+        sizes = {per: self.effective(per) for per in PER} if not self.sample.fixed and self._knows_its_error else {}
         return about | {
             "per": self.per,
             "population": self.population,
+            "effective_queries": {per: size if isfinite(size) else None for per, size in sizes.items()},
             "fixed": self.sample.fixed,
-            "warnings": self.doubts("search"),
+            "warnings": [*self.doubts("search"), *self.few(*PER)],
         }

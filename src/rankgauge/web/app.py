@@ -206,7 +206,7 @@ async def _drawn(server: Server, view: View, request: Request) -> dict[str, Any]
         return {"charts": {}, "dark": {}}
     number = server.site.collection.number if server.site is not None else None
     key = (number, "draw", f"{request.url.path}?{request.url.query}", view.state)
-    told: dict[str, Any] = await _awaited(server.worker.ask(key, jobs.drawn, lambda: charts))
+    told: dict[str, Any] = await _awaited(server.worker.ask(key, jobs.drawn, charts))
     return told
 
 

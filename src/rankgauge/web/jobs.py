@@ -41,13 +41,13 @@ def funnelled(
     judgments: Judgments,
     names: tuple[str, str],
     runs: tuple[Stored, Stored],
-    asked: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> Funnel:
     """Two stages apart, of the runs as they were read."""
     from rankgauge.explanation.funnel.funnel import funnel
 
     retrieved, reranked = ({name: each.run()} for name, each in zip(names, runs, strict=True))
-    return funnel(judgments, retrieved=retrieved, reranked=reranked, **asked)
+    return funnel(judgments, retrieved=retrieved, reranked=reranked, **options)
 
 
 def validated(judgments: Any, run: Any, measure: str) -> Findings:

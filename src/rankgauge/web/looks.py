@@ -91,8 +91,7 @@ class Looks:
             known = self._asked.pop(key, None)
             if known is None or not known.holds(state, self.fresh if fresh is None else fresh):
                 where = (str(self.project.folder.resolve()), dict(self.project.settings))
-                arguments = [lambda each=each: each for each in (where, *given, state[0])]
-                known = _Asked(state, self.worker.ask(("look", *key, *state), function, *arguments))
+                known = _Asked(state, self.worker.ask(("look", *key, *state), function, where, *given, state[0]))
             self._asked[key] = known
             while len(self._asked) > MOST:
                 self._asked.pop(next(iter(self._asked)))

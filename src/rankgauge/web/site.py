@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rankgauge.comparison.compare import with_doubts
@@ -14,10 +15,10 @@ from rankgauge.measures import Measure, parse
 from rankgauge.read import Judgments
 from rankgauge.sampling import NO_SAMPLE
 from rankgauge.web import jobs
+from rankgauge.web.worker import Later
 
 if TYPE_CHECKING:
     from rankgauge.comparison.comparison import Comparison
-    from rankgauge.comparison.values import Values
     from rankgauge.web.files import Files
     from rankgauge.web.kept import Stored
     from rankgauge.web.served import Collection
@@ -70,20 +71,15 @@ class Site:
         collection = self.collection
         evaluation = collection.evaluation(names, [measure], group)
         key = (collection.number, "compare", tuple(names), str(measure), group)
-
-        def values() -> Mapping[str, Values]:
-            return values_of_results(evaluation, [str(measure)])
-
-        def finish(made: Comparison) -> Comparison:
-            return with_doubts(made, evaluation)
-
+        values = Later(values_of_results, (evaluation, [str(measure)]))
+        finish = partial(with_doubts, evaluation=evaluation)
         return Answer(self.worker.ask(key, jobs.compared, values), self.worker, finish)
 
     def findings(self, name: str, measure: Measure) -> Answer:
         """What is wrong or odd in judgments and a run."""
         key = (self.collection.number, "validate", name, str(measure))
-        judgments, run = self.files.judgments.again, self.files.runs[name].again
-        return Answer(self.worker.ask(key, jobs.validated, judgments, run, lambda: str(measure)), self.worker)
+        judgments, run = self.files.judgments.again(), self.files.runs[name].again()
+        return Answer(self.worker.ask(key, jobs.validated, judgments, run, str(measure)), self.worker)
 
     def funnel(
         self, retrieved: str, reranked: str, measure: Measure, candidates: int | None = None, restrict: bool = False
@@ -91,19 +87,22 @@ class Site:
         """Retriever and reranker apart."""
         key = (self.collection.number, "funnel", retrieved, reranked, str(measure), candidates, restrict)
         names, collection = (retrieved, reranked), self.collection
-
-        def runs() -> tuple[Stored, ...]:
-            return tuple(collection.run(name).stored() for name in names)
-
-        asked: dict[str, Any] = {"measure": str(measure), "candidates": candidates, "restrict": restrict}
-        asked |= {"protocol": collection.protocol, "sample": collection.sample or NO_SAMPLE, "per": collection.per}
-        found = self.worker.ask(key, jobs.funnelled, self._judgments, lambda: names, runs, lambda: asked)
+        runs = Later(_stored, (collection, names))
+        options: dict[str, Any] = {"measure": str(measure), "candidates": candidates, "restrict": restrict}
+        options |= {"protocol": collection.protocol, "sample": collection.sample or NO_SAMPLE, "per": collection.per}
+        options |= {"population": collection.population if collection.sample else None}
+        found = self.worker.ask(key, jobs.funnelled, Later(self._judgments), names, runs, options)
         return Answer(found, self.worker)
 
     def _judgments(self) -> Judgments:
         """The judgments for another process: without what reads their file again."""
         known = self.collection.judgments
         return Judgments(known.nested if known.is_nested else known.columns, source=known.source)
+
+
+def _stored(collection: Collection, names: Sequence[str]) -> tuple[Stored, ...]:
+    """Runs as they are kept, for another process."""
+    return tuple(collection.run(name).stored() for name in names)
 
 
 def without_results(comparison: Comparison) -> Comparison:

@@ -13,17 +13,29 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from threading import Lock, Thread
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from rankgauge.errors import RankgaugeError
 from rankgauge.web.faults import Fault, fault
 
-__all__ = ["Worker"]
+__all__ = ["Later", "Worker"]
 
 KEPT: Final = 64  # answers
 NICER: Final = 10
 WATCH: Final = 1.0  # seconds between two looks whether the server is still there
+
+
+class Later(NamedTuple):
+    """An argument that takes a while to make: a function of this process, and what it is called with."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+    @property
+    def value(self) -> Any:
+        """The argument."""
+        return self.function(*self.arguments)
 
 
 class Ended(Fault):
@@ -40,13 +52,13 @@ class Worker:
         self.pool: ProcessPoolExecutor | None = None
         self.asking = ThreadPoolExecutor(1, "asking")  # makes the arguments, and waits
 
-    def ask(self, key: Hashable, function: Callable[..., Any], *given: Callable[[], Any]) -> Future[Any]:
-        """The answer to come, asked for once. The function is one of a module; what makes its arguments, which can be
-        pickled, is called only where it was not asked yet."""
+    def ask(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """The answer to come, asked for once. The function is one of a module; its arguments are plain values, which
+        can be pickled. One that is `Later` is computed where the question is new."""
         with self.lock:
             known = self.answers.get(key)
             if known is None or _is_broken(known):
-                known = self.answers[key] = self.asking.submit(self._asked, function, *given)
+                known = self.answers[key] = self.asking.submit(self._asked, function, *arguments)
             self.answers.move_to_end(key)
             while len(self.answers) > KEPT:
                 self.answers.popitem(last=False)[1].cancel()
@@ -63,11 +75,12 @@ class Worker:
                 self.done[answer] = None, str(fault(error))
         return self.done[answer]
 
-    def _asked(self, function: Callable[..., Any], *given: Callable[[], Any]) -> Any:
+    def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Have the process answer; one that died is done without from now on. Every error has a sentence for pages."""
         pool = self._started()
         try:
-            return pool.submit(function, *(each() for each in given)).result()
+            values = [each.value if isinstance(each, Later) else each for each in arguments]
+            return pool.submit(function, *values).result()
         except RankgaugeError:
             raise
         except BrokenProcessPool as error:

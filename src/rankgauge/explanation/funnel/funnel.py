@@ -51,11 +51,11 @@ from rankgauge.read.named import named
 from rankgauge.read.side_by_side import side_by_side
 from rankgauge.result.evaluation import ignored_sample
 from rankgauge.sampling.design import Design, Per, sample_given
+from rankgauge.stats.inference import Population
 from rankgauge.validation.labels import doubts_of_labels
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
-FEWEST = 100  # resamples of a bootstrap
 _Key: TypeAlias = tuple[str, ...]  # of a run: the name of a retriever, or of that and of a reranker
 BETWEEN = "+"  # stands between the names of a retriever and a reranker
 
@@ -73,6 +73,7 @@ def funnel(
     weights: Any = None,
     sample: Any = None,
     per: Per = "search",
+    population: Population | None = None,
     clusters: Any = None,
     alpha: float = 0.05,
     resamples: int | None = None,
@@ -84,9 +85,10 @@ def funnel(
     `retrieved` is the run whose documents are the candidates (its first `candidates`, or all), `reranked` maps names to
     runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
     taken at `recall_depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two ×
-    two are attributed, the first of each being the old one. `sample` and `per` are those of `compare`: means are per
-    search or per query of the log that the sample was drawn from. Of large runs, as many queries at a time are held as
-    take `memory` (as `evaluate` has it); the others wait in temporary files.
+    two are attributed, the first of each being the old one. `sample`, `per` and `population` are those of `compare`:
+    means are per search or per query of the log that the sample was drawn from. `resamples` does nothing. Of large
+    runs, as many queries at a time are held as take `memory` (as `evaluate` has it); the others wait in temporary
+    files.
 
     >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
     >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
@@ -95,21 +97,24 @@ def funnel(
     protocol = Protocol.of(protocol)
     check_fit(protocol)
     wanted = parse(str(measure))
-    _check_numbers(recall_depth=recall_depth, candidates=candidates, resamples=resamples)
-    _check_intervals(alpha, resamples)
+    _check_numbers(recall_depth=recall_depth, candidates=candidates)
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
+    if resamples is not None:
+        warn("resamples are no longer made: intervals are those of the sign-flip test; leave it out")
     sources, second = _stage(retrieved, "retrieved", memory), _stage(reranked, "reranked", memory)
     cells = _cells(list(sources), list(second))
     _refuse_unused(list(sources), cells)
     labels = read_judgments(judgments)
-    drawn = None if sample is None else sample_given(sample, weights, per)
-    design = None if drawn is None else Design.of(drawn, labels.queries, per)
+    drawn = None if sample is None else sample_given(sample, weights, per, population)
+    design = None if drawn is None else Design.of(drawn, labels.queries, per, population)
     labels = labels if design is None else labels.only(set(design.queries))
     runs: dict[_Key, Run | Streamed] = {(name,): run.opened(protocol) for name, run in sources.items()}
     for name, cell in sorted(cells.items(), key=lambda each: list(sources).index(each[1][0])):
         runs[cell] = second[name].opened(protocol)
     systems = _measured(labels, runs, wanted, protocol, recall_depth, candidates, restrict=restrict)
     named = {system.name: system for system in systems.values()}
-    sampling = _sampling(next(iter(named.values())), weights, design, clusters, alpha, resamples, seed)
+    sampling = _sampling(next(iter(named.values())), weights, design, clusters, alpha, seed)
     ties = [*_tie_bands(named, wanted, sampling)]
     for tie in ties:
         warn(_tie_warning(tie))
@@ -174,13 +179,6 @@ def _check_numbers(**numbers: int | None) -> None:
             raise InputError(f"{name}={number!r}: give a whole number, 1 or more")
 
 
-def _check_intervals(alpha: float, resamples: int | None) -> None:
-    if resamples is not None and resamples < FEWEST:
-        raise InputError(f"resamples={resamples}: an interval needs {FEWEST} or more")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha={alpha!r}: a level lies between 0 and 1")
-
-
 def _stage(runs: Any, default: str, memory: int | str | None) -> dict[Any, RunSource]:
     """Name → run; a run alone that has no name gets the usual one."""
     found = named(runs, alone=default)
@@ -217,9 +215,7 @@ def _split(name: str, retrievers: list[str]) -> tuple[str, str]:
     return longest, name.removeprefix(longest + BETWEEN)
 
 
-def _sampling(
-    system: System, weights: Any, design: Design | None, clusters: Any, alpha: float, resamples: int | None, seed: int
-) -> Sampling:
+def _sampling(system: System, weights: Any, design: Design | None, clusters: Any, alpha: float, seed: int) -> Sampling:
     queries = system.query_ids
     if not queries:
         raise InputError("no query has a relevant document, and empty='skip' leaves such queries out")
@@ -228,7 +224,7 @@ def _sampling(
         design = replace(design, queries=[*system.first.hits.queries])
         counts = design.weights(queries)
     belonging = None if clusters is None else cluster_numbers(queries, query_table(clusters, "cluster"))
-    return Sampling(counts, belonging, alpha, resamples, seed, design)
+    return Sampling(counts, belonging, alpha, seed, design)
 
 
 # ---- what to know, a line each ---------------------------------------------------------------------------------------

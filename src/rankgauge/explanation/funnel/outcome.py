@@ -14,9 +14,9 @@ from rankgauge.comparison.ranges import too_few
 from rankgauge.errors import InputError, unknown
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, depths_below
 from rankgauge.shown import Shown, clean
-from rankgauge.stats.bootstrap import ratio_intervals, ratios, resamples_for
-from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.paired import TIE, units_of, within_range
+from rankgauge.stats.estimate import NAN, Estimate
+from rankgauge.stats.inference import Queries, differences, mean_interval, ratios
+from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,15 +25,19 @@ if TYPE_CHECKING:
     from rankgauge.measures import Measure
     from rankgauge.protocol import Protocol
     from rankgauge.sampling.design import Design
+    from rankgauge.stats.inference import Answer
 
 __all__ = ["Funnel", "Harm", "Point", "Sampling"]
 
 MEANS: Final = (*PARTS, "retrieved", "oracle", "random", "lift", "headroom")
+SIGNED: Final = ("lift",)  # of the means; the others are of values between 0 and 1
 # Ratio of means → what is divided by what, of a reranked run.
 RATIOS: Final[dict[str, Callable[[System], tuple[Floats, Floats]]]] = {
     "captured": lambda system: (system.of("lift"), system.of("headroom")),
     "skill": lambda system: (system.of("value") - system.of("random"), system.of("oracle") - system.of("random")),
 }
+METHOD: Final = "the sign-flip test inverted; of means of values between 0 and 1 Wilson's"
+NOTHING: Final = 1e-12  # a mean that is no larger is 0 but for rounding, and nothing to divide by
 FALLEN: Final = 3  # documents that the row of a harmed query names
 QUERY_COLUMNS: Final = (*MEANS, "recall_before", "recall_after", "judged_before", "judged_after")
 
@@ -58,12 +62,11 @@ class Harm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Weights, clusters, level, resamples and seed of means and intervals; of a sample, its design has the weights."""
+    """Weights, clusters, level and seed of means and intervals; of a sample, its design has the weights."""
 
     weights: Floats | None = None
     clusters: Ints | None = None
     alpha: float = 0.05
-    resamples: int | None = None
     seed: int = 0
     design: Design | None = None
 
@@ -73,6 +76,12 @@ class Sampling:
         weights = np.ones(len(values)) if self.weights is None else self.weights
         total = float(weights[known].sum())
         return float((values[known] * weights[known]).sum()) / total if total > 0 else math.nan
+
+    def drawn(self, queries: list[str]) -> Queries:
+        """The weights and clusters of the queries, and how chance drew them; not known of clusters in a sample."""
+        if self.design is not None and self.clusters is None:
+            return self.design.drawn(queries)
+        return Queries(len(queries), self.weights, self.clusters, known=self.design is None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,55 +138,54 @@ class Funnel(Shown):
     @cached_property
     def estimates(self) -> dict[str, dict[str, Estimate]]:
         """Reranked run → name → estimate."""
-        found = iter(self._estimated)
-        return {name: {stat: next(found) for stat in (*MEANS, *RATIOS)} for name in self.systems}
+        signed = iter(self._differences)
+        divided = iter(self._ratios)
+        return {
+            name: {stat: next(signed) if stat in SIGNED else self._mean(system.of(stat)) for stat in MEANS}
+            | {ratio: next(divided) for ratio in RATIOS}
+            for name, system in self.systems.items()
+        }
 
     @cached_property
     def effects(self) -> dict[str, dict[str, Estimate]]:
         """Of two retrievers × two rerankers: effect → part → estimate; else nothing."""
         if self.cross is None:
             return {}
-        found = iter(self._estimated[len(self.systems) * (len(MEANS) + len(RATIOS)) :])
+        found = iter(self._differences[len(self.systems) * len(SIGNED) :])
         return {name: {part: next(found) for part in parts} for name, parts in self.cross.effects.items()}
 
     @cached_property
-    def _estimated(self) -> list[Estimate]:
-        """Every estimate in one pass, so that all of them rest on the same resamples."""
-        above, below = [], []  # a mean is divided by ones
-        for system in self.systems.values():
-            above += [system.of(name) for name in MEANS]
-            below += [np.ones(len(above[0]))] * len(MEANS)
-            for ratio in RATIOS.values():
-                over, under = ratio(system)
-                above.append(over)
-                below.append(under)
-        for parts in self.cross.effects.values() if self.cross is not None else ():
-            above += parts.values()
-            below += [np.ones(len(above[0]))] * len(parts)
-        tops, bottoms = (
-            units_of(np.stack(columns, axis=1), self.sampling.weights, self.sampling.clusters).sums
-            for columns in (above, below)
-        )
-        sampling = self.sampling
-        ends = np.full((tops.shape[1], 2), np.nan)
-        if sampling.design is not None:
-            ends = np.array([self._ends_of_sample(over, under) for over, under in zip(above, below, strict=True)])
-        elif not self.too_few:
-            ends = ratio_intervals(
-                tops, bottoms, alpha=sampling.alpha, resamples=sampling.resamples, seed=sampling.seed
-            )
-        return [Estimate(*row) for row in zip(ratios(tops, bottoms).tolist(), *ends.T.tolist(), strict=True)]
+    def _drawn(self) -> Queries:
+        return self.sampling.drawn(self.query_ids)
 
-    def _ends_of_sample(self, over: Floats, under: Floats) -> tuple[float, float]:
-        """The interval of a mean over draws of the sample, as `evaluate` has it; a ratio of means has none."""
-        design, ones = self.sampling.design, bool((under == 1).all())
-        if design is None or not ones or self.sampling.clusters is not None:
-            return math.nan, math.nan
-        return within_range(design.estimate(self.query_ids, over, self.sampling.alpha)[1:], True, -1.0)
+    def _mean(self, values: Floats) -> Estimate:
+        """A mean of values between 0 and 1, as `evaluate` has it."""
+        return Estimate(
+            self.sampling.mean(values), *(mean_interval(values, self._drawn, alpha=self.sampling.alpha) or ())
+        )
+
+    @cached_property
+    def _differences(self) -> list[Estimate]:
+        """The lift of every system, then every effect, as `compare` has differences."""
+        columns = [system.of(stat) for system in self.systems.values() for stat in SIGNED]
+        columns += [part for parts in (self.cross.effects.values() if self.cross else ()) for part in parts.values()]
+        answers = differences(columns, self._drawn, alpha=self.sampling.alpha, seed=self.sampling.seed)
+        return [_estimate(self.sampling.mean(column), each) for column, each in zip(columns, answers, strict=True)]
+
+    @cached_property
+    def _ratios(self) -> list[Estimate]:
+        """Every ratio of means of every system; NaN where there is nothing to divide by."""
+        pairs = [ratio(system) for system in self.systems.values() for ratio in RATIOS.values()]
+        means = [(self.sampling.mean(above), self.sampling.mean(below)) for above, below in pairs]
+        there = [at for at, (_, below) in enumerate(means) if below > NOTHING]
+        above, below = [pairs[at][0] for at in there], [np.maximum(pairs[at][1], 0.0) for at in there]
+        answers = ratios(above, below, self._drawn, alpha=self.sampling.alpha, seed=self.sampling.seed)
+        found = {at: _estimate(means[at][0] / means[at][1], each) for at, each in zip(there, answers, strict=True)}
+        return [found.get(at, Estimate(NAN)) for at in range(len(pairs))]
 
     @property
     def too_few(self) -> bool:
-        """Whether the queries, or clusters of them, are too few for an interval."""
+        """Whether the queries, or clusters of them, are too few for an interval of lift and shares."""
         clusters = self.sampling.clusters
         return too_few(len(self.query_ids) if clusters is None else len(np.unique(clusters)), self.sampling.alpha)
 
@@ -238,7 +246,7 @@ class Funnel(Shown):
             "queries": len(self.query_ids),
             "protocol": self.protocol.to_dict(),
             "alpha": sampling.alpha,
-            "intervals": self._intervals_data(),
+            "intervals": {"method": METHOD, "seed": sampling.seed},
             "systems": {name: self._system_data(name, per_query) for name in self.systems},
             "notes": self.notes,
         }
@@ -251,13 +259,6 @@ class Funnel(Shown):
                 "effects": self.effects,
             }
         return data
-
-    def _intervals_data(self) -> dict[str, Any]:
-        """The method of the intervals."""
-        if self.sampling.design is not None:
-            return {"method": "over draws of the sample, t"}
-        drawn = self.sampling.resamples or resamples_for(len(self.query_ids))
-        return {"method": "BCa, paired bootstrap over queries", "resamples": drawn, "seed": self.sampling.seed}
 
     def _system_data(self, name: str, per_query: bool) -> dict[str, Any]:
         system, estimates = self.systems[name], self.estimates[name]
@@ -296,6 +297,10 @@ class Funnel(Shown):
 
         rows = [{"run": name, **row} for name in self.systems for row in self.rows(name)]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _estimate(value: float, answer: Answer) -> Estimate:
+    return Estimate(value, *(answer.interval or ()))
 
 
 def _harm_data(harm: Harm) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.errors import MeasureError
+from rankgauge.errors import InputError, MeasureError
+from rankgauge.matching.hits import Hits
 from rankgauge.measures import Measure, parse
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.measures.bands.orders import Tied, arranged, averaged, drawn, in_order, number_of_draws, tied_rows
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankgauge.dtypes import Bools, Floats, Ints
-    from rankgauge.matching.hits import Hits
 
     Worth = Callable[[Hits, dict[str, Any]], Floats]
 
@@ -122,6 +122,8 @@ def tie_band(
     The ends are exact where sorting by gain is, and where a query has few enough orders to try them all; the
     expectation is exact for measures that average over ties, else sampled with a seed (not with `expect` off: NaN).
     """
+    if not isinstance(hits, Hits) or not isinstance(measure, (str, Measure)):
+        raise InputError("tie_band takes hits and a measure: tie_band(match(judgments, run), 'nDCG@10')")
     measure = parse(measure) if isinstance(measure, str) else measure
     if is_text(measure):
         raise MeasureError(f"{measure} is a text for each query; there is no band of texts")

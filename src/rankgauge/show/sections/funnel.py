@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.errors import counted
+from rankgauge.explanation.funnel.outcome import METHOD
 from rankgauge.explanation.funnel.system import LOSSES, PARTS
 from rankgauge.measures.gains import number_text as grade_text
 from rankgauge.show.cells import MISSING, interval_column, number_text
 from rankgauge.show.model import Block, Chart, Column, Mark, Notes, Section, Table, capital, chart_of
-from rankgauge.stats.bootstrap import resamples_for
 from rankgauge.stats.paired import TIE
 
 if TYPE_CHECKING:
@@ -213,16 +213,17 @@ def _judged(funnel: Funnel) -> str:
 
 
 def _interval_note(funnel: Funnel) -> Iterator[str]:
-    """The method of the intervals; of a sample its own line has it."""
-    sampling = funnel.sampling
-    if sampling.design is not None:
-        return
+    """The method of the intervals (of a sample its own line has it), and why some have none."""
+    sampling, queries = funnel.sampling, len(funnel.query_ids)
     if funnel.too_few:
         units = "queries" if sampling.clusters is None else "clusters of queries"
-        yield f"No intervals: too few {units}."
-        return
-    drawn = sampling.resamples or resamples_for(len(funnel.query_ids))
-    yield f"Intervals: BCa bootstrap over queries, paired, {drawn:,} resamples, seed {sampling.seed}."
+        yield f"No intervals of lift and captured: too few {units}."
+    for name, system in funnel.systems.items():
+        lost, captured = int((system.of("headroom") <= TIE).sum()), funnel[name]["captured"]
+        if lost and captured.low != captured.low and (abs(system.of("lift")) > TIE).any() and not funnel.too_few:
+            yield f"{name}: captured has no interval, because {lost:,} of {queries:,} queries have no headroom."
+    if sampling.design is None:
+        yield f"Intervals: {METHOD}."
 
 
 def _flat(funnel: Funnel) -> Iterator[dict[str, Any]]:
