@@ -154,7 +154,7 @@ def holds(words: str, case: Case, found: Check) -> None:
         assert number_in(r"loses at least (\S+) ", words) == pytest.approx(-high, abs=close)
         assert "one-sided 95 %" in words
     if "may lose" in words:
-        assert low < -margin <= high
+        assert low < -margin <= high + 1e-12
         assert number_in(r"bounds (\S+) to", words) == pytest.approx(low, abs=close)
     if "change " in words and "A change" not in words:
         assert number_in(r"change ([-+.\d]+)", words) == pytest.approx(value, abs=close)
