@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from rankgauge.comparison.doubts import FEW_QUERIES, SKEWED
+from rankgauge.comparison.gate.answers import Compared, Drift, Minimum
 from rankgauge.comparison.gate.baseline import read_baseline, values_of
 from rankgauge.comparison.gate.moved import moved_between
-from rankgauge.comparison.gate.outcome import Check, Compared, Drift, Lost, Minimum
+from rankgauge.comparison.gate.outcome import Check, Lost
 from rankgauge.comparison.ranges import is_bounded, within_range
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import Doubt, InputError, MatchError
