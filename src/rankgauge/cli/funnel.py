@@ -55,7 +55,7 @@ __all__ = ["funnel_runs"]
 @shared(measure="nDCG at a cut-off, with any gain.  [nDCG@10]")
 @click.option("--recall-depth", type=click.IntRange(1), default=100, help="The depth of recall.  [100]")
 @shared("candidates", "restrict", per_query="The parts of every query.")
-@shared("weights", "sample", "per", "clusters", "alpha")
+@shared("weights", "sample", "per", "population", "clusters", "alpha")
 @click.option("--resamples", type=click.IntRange(100), help="Of the bootstrap.  [10000; fewer of very many queries]")
 @shared("seed", "memory")
 @output_options()
@@ -106,6 +106,7 @@ def _funnel(
     weights: str | None,
     sample: str | None,
     per: str | None,
+    population: str | None,
     clusters: str | None,
     memory: str | None,
     **asked: Any,
@@ -122,7 +123,7 @@ def _funnel(
     )
     _check_candidates(inputs.retrieved.values(), inputs.runs.values(), protocol)
     about: dict[str, Any] = {"protocol": protocol, "weights": weights, "clusters": clusters, "memory": memory}
-    about |= inputs.sample(sample, weights, per)
+    about |= inputs.sample(sample, weights, per, population)
     if weights is None and about["sample"] is None:
         about["sample"] = NO_SAMPLE  # that of the runs was looked for
     with inputs.progress():

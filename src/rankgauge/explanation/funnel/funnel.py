@@ -51,6 +51,7 @@ from rankgauge.read.named import named
 from rankgauge.read.side_by_side import side_by_side
 from rankgauge.result.evaluation import ignored_sample
 from rankgauge.sampling.design import Design, Per, sample_given
+from rankgauge.stats.inference import Population
 from rankgauge.validation.labels import doubts_of_labels
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
@@ -73,6 +74,7 @@ def funnel(
     weights: Any = None,
     sample: Any = None,
     per: Per = "search",
+    population: Population | None = None,
     clusters: Any = None,
     alpha: float = 0.05,
     resamples: int | None = None,
@@ -84,8 +86,8 @@ def funnel(
     `retrieved` is the run whose documents are the candidates (its first `candidates`, or all), `reranked` maps names to
     runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
     taken at `recall_depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two ×
-    two are attributed, the first of each being the old one. `sample` and `per` are those of `compare`: means are per
-    search or per query of the log that the sample was drawn from. Of large runs, as many queries at a time are held as
+    two are attributed, the first of each being the old one. `sample`, `per` and `population` are
+    those of `compare`: means are per search or per query of the log that the sample was drawn from. Of large runs, as many queries at a time are held as
     take `memory` (as `evaluate` has it); the others wait in temporary files.
 
     >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
@@ -101,8 +103,8 @@ def funnel(
     cells = _cells(list(sources), list(second))
     _refuse_unused(list(sources), cells)
     labels = read_judgments(judgments)
-    drawn = None if sample is None else sample_given(sample, weights, per)
-    design = None if drawn is None else Design.of(drawn, labels.queries, per)
+    drawn = None if sample is None and population is None else sample_given(sample, weights, per, population)
+    design = None if drawn is None else Design.of(drawn, labels.queries, per, population)
     labels = labels if design is None else labels.only(set(design.queries))
     runs: dict[_Key, Run | Streamed] = {(name,): run.opened(protocol) for name, run in sources.items()}
     for name, cell in sorted(cells.items(), key=lambda each: list(sources).index(each[1][0])):

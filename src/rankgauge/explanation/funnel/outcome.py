@@ -15,7 +15,8 @@ from rankgauge.errors import InputError, unknown
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, depths_below
 from rankgauge.shown import Shown, clean
 from rankgauge.stats.bootstrap import ratio_intervals, ratios, resamples_for
-from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.estimate import NAN, Estimate
+from rankgauge.stats.inference import mean_estimates
 from rankgauge.stats.paired import TIE, units_of, within_range
 
 if TYPE_CHECKING:
@@ -173,7 +174,12 @@ class Funnel(Shown):
         design, ones = self.sampling.design, bool((under == 1).all())
         if design is None or not ones or self.sampling.clusters is not None:
             return math.nan, math.nan
-        return within_range(design.estimate(self.query_ids, over, self.sampling.alpha)[1:], True, -1.0)
+        known = ~np.isnan(over)
+        queries = design.drawn([query for query, there in zip(self.query_ids, known.tolist(), strict=True) if there])
+        values, alpha = over[known], self.sampling.alpha
+        bounded = bool((values >= 0).all() and (values <= 1).all())  # an effect may be below 0
+        (found,) = mean_estimates([values], queries, bounded=bounded, alpha=alpha) if len(values) else [Estimate(NAN)]
+        return within_range(found[1:], True, -1.0)
 
     @property
     def too_few(self) -> bool:
