@@ -87,8 +87,8 @@ def funnel(
     runs that order them anew. A reranked document that is no candidate is an error; `restrict` drops it. Recall is
     taken at `recall_depth`. With several retrievers (name → run), reranked runs are named "retriever+reranker"; two ×
     two are attributed, the first of each being the old one. `sample`, `per` and `population` are
-    those of `compare`: means are per search or per query of the log that the sample was drawn from. Of large runs, as many queries at a time are held as
-    take `memory` (as `evaluate` has it); the others wait in temporary files.
+    those of `compare`: means are per search or per query of the log that the sample was drawn from. Of large runs,
+    as many queries at a time are held as take `memory` (as `evaluate` has it); the others wait in temporary files.
 
     >>> found = funnel({"q": {"a": 3, "b": 1}}, retrieved={"q": ["b", "c"]}, reranked={"x": {"q": ["c", "b"]}})
     >>> {part: round(each.value, 3) for part, each in found["x"].items() if part in PARTS}
