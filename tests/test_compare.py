@@ -25,11 +25,11 @@ from command import Command
 from rankgauge import Comparison, Evaluation, Protocol, charts, compare
 from rankgauge.comparison.doubts import CODES
 from rankgauge.comparison.settings import ALSO, IDLE, METHODS, Also, Method
+from rankgauge.comparison.verdict import OPTIMISTIC
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.cells import p_text
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.model import Bullets, Options, Table
-from rankgauge.show.sections.comparison import OPTIMISTIC
 from rankgauge.show.text import text as as_text
 
 A = [0.60, 0.42, 0.88, 0.13, 0.75, 0.51, 0.97, 0.33, 0.64, 0.20, 0.71, 0.55]

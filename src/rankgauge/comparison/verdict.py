@@ -12,7 +12,7 @@ from rankgauge.stats.inference import FEW
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
-__all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "WORSE", "change_text", "decide", "p_text", "percent"]
+__all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "OPTIMISTIC", "WORSE", "change_text", "decide", "p_text", "percent"]
 __all__ += ["ends_text", "smallest_p", "units_text", "verdict"]
 
 BETTER: Final = "better"
@@ -20,6 +20,7 @@ WORSE: Final = "worse"
 NOT_SIGNIFICANT: Final = "not significant"
 OPPOSITE: Final = {BETTER: WORSE, WORSE: BETTER, NOT_SIGNIFICANT: NOT_SIGNIFICANT}
 LEVELS: Final = (0.01, 0.05, 0.1)
+OPTIMISTIC: Final = "A winner's mean is optimistic: it was chosen for being high."
 LEADS: Final = {"log": "On this log, ", "future": "For other searches of this kind, "}
 
 

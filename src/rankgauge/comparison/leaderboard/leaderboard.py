@@ -13,7 +13,7 @@ from rankgauge.comparison.leaderboard.board import Board, MacroPair, Standing, W
 from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.ranges import too_few
-from rankgauge.comparison.verdict import NOT_SIGNIFICANT, p_text, percent
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT, OPTIMISTIC, p_text, percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.measures import AnyMeasure, Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol, Rules
@@ -277,8 +277,7 @@ def _best(board: Board) -> str:
         return f"Best: {first} and {second} share the highest {board.measure} {number}."
     if pair.adjusted_decision == NOT_SIGNIFICANT:
         return f"Best: {first} has the highest {board.measure} {number}, not significantly above {second} ({p})."
-    optimistic = "A winner's mean is optimistic: it was chosen for being high."
-    return f"Best: {first} has the highest {board.measure} {number} ({p} against {second}). {optimistic}"
+    return f"Best: {first} has the highest {board.measure} {number} ({p} against {second}). {OPTIMISTIC}"
 
 
 def _missing(leaderboard: Leaderboard) -> Iterator[str]:

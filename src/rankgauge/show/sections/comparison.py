@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.comparison.settings import ALSO, IDLE
-from rankgauge.comparison.verdict import NOT_SIGNIFICANT
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT, OPTIMISTIC
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column, number_text
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, decision_mark, delta_column, legend, letter
@@ -50,7 +50,6 @@ __all__ = [
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
-OPTIMISTIC: Final = "A winner's mean is optimistic: it was chosen for being high."
 DETECTABLE: Final = "minimum detectable effect: a true difference of this size is found with a chance of 80 %"
 DECIDES: Final = {
     True: "The adjusted p decides.",
