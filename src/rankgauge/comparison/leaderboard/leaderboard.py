@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
 from rankgauge.comparison.comparison import ByMeasure
-from rankgauge.comparison.doubts import FEW_QUERIES
 from rankgauge.comparison.leaderboard.board import Board, MacroPair, Standing, Ways, board_of
 from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
@@ -19,6 +18,7 @@ from rankgauge.measures import AnyMeasure, Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.inference import FEW_QUERIES
 
 __all__ = ["Board", "Leaderboard", "Standing", "bench"]
 
