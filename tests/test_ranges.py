@@ -105,7 +105,8 @@ def test_bounds_of_check_stay_within_the_range() -> None:
     two, minimum = check(judged(2), runs(2)["often"], run(2, 2), "P@1", margin=0.1, minimums={"P@1": 0.5}).tests
     three = check(judged(3), run(3, 3), run(3, 1), "P@1", margin=0.1).compared[0]
     assert (three.bounds.low, three.answer) == (-np.inf, "inconclusive")  # three queries have no bounds
-    assert (minimum.bounds.low, minimum.bounds.high, minimum.answer) == (0.0, 1.0, "inconclusive")
+    assert 0 < minimum.bounds.low < minimum.bounds.high <= 1
+    assert minimum.answer == "inconclusive"
     assert two.bounds.high <= 1
     drifted = check(judged(3), run(3, 3), run(3, 1), "NumRet", margin=0.1).compared[0]
     assert drifted.bounds.low <= drifted.bounds.high  # no range to keep to

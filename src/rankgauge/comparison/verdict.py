@@ -81,8 +81,11 @@ def _sure(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
     level = "" if brief else f"{percent(pair.alpha)} interval "
     ends = f"{level}{ends_text(low, high, number)}" if isfinite(low) else ""
     own = ends if ends and pair.population == "log" else "; ".join(filter(None, [ends, p]))
-    if pair.decided_by == "p" or pair.comparisons < 2:
+    if pair.comparisons < 2:
         return own
+    if pair.decided_by == "p":
+        beside = f"; adjusted for {counted(pair.comparisons, 'comparison')}: p {p_text(pair.p_adjusted, sign=True)}"
+        return own if brief else own + beside
     return f"{own}; {pair.decided_by} decides: adjusted p {p_text(pair.p_adjusted, sign=True)}"
 
 

@@ -198,7 +198,7 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     shown = pairs if every_pair else clearest(pairs)
     columns = [*PAIR, Column("difference", "signed"), RELATIVE]
     columns += [interval_column(comparison.settings.alpha, "difference")]
-    columns += [*p_columns(family, aside=True), Column("verdict", key="decision")]
+    columns += [*p_columns(family), Column("verdict", key="decision")]
     rows = [
         [
             *(each.a, each.b, each.difference, each.relative, each.interval),
@@ -211,9 +211,9 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     return Table("pairs", title, columns, rows, search=len(rows) > 8)
 
 
-def p_columns(family: int, *, aside: bool = False) -> list[Column]:
+def p_columns(family: int) -> list[Column]:
     """The pair's own p, and where there are several pairs the one that is adjusted for all of them."""
-    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted", aside=aside)] if family > 1 else [])]
+    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted", aside=True)] if family > 1 else [])]
 
 
 def p_cells(pair: Pair, family: int) -> tuple[float, ...]:

@@ -73,7 +73,8 @@ def doubt_of_check(judge: str, found: Mapping[str, Any], bar: Bar = BAR, people:
         return Doubt(UNCHECKED, f"{words}. C{again[1:]}")
     pairs, queries = found["graded"], found["queries"]
     large = pairs >= bar.pairs and queries >= bar.queries
-    if large and (found.get("same_order") or (low is not None and low >= bar.kappa)):
+    agreed = value == 1 or (low is not None and low >= bar.kappa)  # on every pair: κ is 1, and has no interval
+    if large and (found.get("same_order") or agreed):
         return None
     of = counted(pairs, "pair")
     if value is not None and value < 0 and (high is None or high < 0):
