@@ -798,7 +798,7 @@ class TestShown:
         by = {query: "first" if query < "q06" else "last" for query in QUERIES}
         text = compare(None, PAIR, by=by).show(notes=True)
         assert "value, first, 6 queries" in text
-        assert text.count("adjusted p") == 2
+        assert as_text(compare(None, PAIR, by=by).page(), Options(width=120)).count("adjusted p") == 2
         assert "Groups of queries: 2 comparisons, adjusted as one family." in text
         data = compare(None, PAIR, by=by).to_dict()
         sizes = {"size": 1, "size_of_groups": 2}

@@ -44,9 +44,9 @@ BAR: Final = Bar()
 
 
 def kappa_of(found: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
-    """κ of a check, with the ends of its interval."""
-    kappa = found["kappa"]
-    return kappa["value"], kappa["low"], kappa["high"]
+    """κ of a check, with the ends of its interval; None where there is none."""
+    value, low, high = (found["kappa"][name] for name in ("value", "low", "high"))
+    return tuple(None if each is None or each != each else each for each in (value, low, high))  # type: ignore[return-value]
 
 
 def shares_order(orders: Any) -> bool | None:
