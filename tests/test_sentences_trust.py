@@ -1,4 +1,4 @@
-"""Every sentence of a funnel, of judges, of estimates, of plans and of offline beside online says what its numbers say.
+"""Every sentence of a funnel, of judges and of estimates says what its numbers say.
 
 Texts, bullets and notes (those below tables, too) are taken apart by patterns and held against the numbers. One that no
 pattern knows is a failure: whoever adds a sentence says here under which condition it may be printed.
@@ -7,8 +7,6 @@ pattern knows is a failure: whoever adds a sentence says here under which condit
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,55 +14,11 @@ import numpy as np
 import pytest
 
 import rankgauge
-from rankgauge.errors import InputError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.explanation.funnel.system import PARTS
 from rankgauge.reports.found import funnel_lead
 from rankgauge.sampling.sample import read_sample
-from rankgauge.show.model import Bullets, Notes, Table, Text, every_block
-from test_sentences import ALL, CASES, is_number
-
-Check = Callable[[re.Match[str], Any], None]
-FLOAT = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-
-
-def printed(result: Any) -> Iterator[str]:
-    """Every sentence that is shown outside the cells of tables."""
-    for block in every_block(result.sections()):
-        if isinstance(block, Text):
-            yield block.words
-        elif isinstance(block, Bullets | Notes):
-            yield from block.items
-        elif isinstance(block, Table):
-            yield from block.notes
-
-
-def told(words: str, rules: dict[str, Check], case: Any) -> str:
-    """Assert that a sentence holds; the pattern that it has."""
-    for pattern, check in rules.items():
-        if found := re.fullmatch(pattern, words):
-            check(found, case)
-            return pattern
-    raise AssertionError(f"no rule for: {words}")
-
-
-def defined(found: re.Match[str], case: Any) -> None:
-    """Of what a word means, there is nothing to check."""
-
-
-def whole(words: str) -> int:
-    return int(words.replace(",", ""))
-
-
-def near(words: str, value: float, digits: int = 1) -> bool:
-    """Whether rounded words are this number, to one unit of their last digit at most."""
-    written = words.removesuffix(" %").replace("−", "-").replace("+", "").replace(",", "")
-    return abs(float(written) - value) <= digits * 0.501 * 10.0 ** -len(written.partition(".")[2])
-
-
-def quietly(function: Callable[..., Any], *given: Any, **how: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function(*given, **how)
+from sentences import ALL, CASES, Check, defined, is_number, near, printed, quietly, told, whole
 
 
 def drawn_from(random: np.random.Generator, ids: list[str]) -> Any:
@@ -352,3 +306,291 @@ def test_every_sentence_of_a_funnel_holds(cases: int) -> None:
     assert refused < cases / 4
     assert forms >= {HARM, *(each for each in FUNNEL if "highest with" in each and "both" not in each)}
     assert cases < ALL or forms == FUNNEL.keys()
+
+
+# ---- judges ----------------------------------------------------------------------------------------------------------
+
+
+def judges_of(random: np.random.Generator) -> SimpleNamespace:
+    """Judgments of two or three judges who agree on everything, nothing or some, and mostly runs."""
+    ids, docs = [f"q{at:02}" for at in range(int(random.choice([1, 2, 6, 7, 20])))], [f"d{at}" for at in range(5)]
+    first = {query: {doc: int(random.integers(0, 4)) for doc in docs} for query in ids}
+    judges = {"ann": first}
+    for name in ["bob", "cy"][: int(random.choice([1, 2]))]:
+        kind = random.choice(["same", "none", "some", "one", "other", "two"])
+        judges[name] = {
+            q: {d: another(random, g, kind, q == ids[0]) for d, g in each.items()} for q, each in first.items()
+        }
+        if kind == "other":
+            judges[name] = {
+                query: docs for query, docs in judges[name].items() if random.random() < 0.6 or query == ids[0]
+            }
+    runs = {}
+    for name in [f"s{at}" for at in range(int(random.choice([0, 2, 4])))]:
+        noise = float(random.choice([0.3, 1.0, 4.0]))
+        runs[name] = {
+            query: {doc: grade + noise * float(random.standard_normal()) for doc, grade in each.items()}
+            for query, each in first.items()
+            if random.random() < 0.8
+        }
+    how: dict[str, Any] = {}
+    if runs:
+        rules = {"missing": str(random.choice(["zero", "skip"])), "empty": str(random.choice(["zero", "skip"]))}
+        how = {"runs": runs, "measure": "nDCG@3", "protocol": rules}
+    return SimpleNamespace(judges=judges, runs=runs, how=how)
+
+
+def another(random: np.random.Generator, grade: int, kind: str, first: bool) -> int:
+    """The grade of another judge: the same, never the same, the same in all but one query, sometimes, or always 2."""
+    if kind == "same" or (kind == "one" and not first) or (kind in ("some", "other") and random.random() < 0.6):
+        return grade
+    return 2 if kind in ("other", "two") else (grade + int(random.integers(1, 4))) % 4
+
+
+def shared(case: Any, a: str, b: str) -> dict[str, list[tuple[float, float]]]:
+    """Query → the grades of both on the documents that both judged."""
+    one, other = case.judges[a], case.judges[b]
+    both = {q: [(one[q][d], other[q][d]) for d in one[q].keys() & other[q].keys()] for q in one.keys() & other.keys()}
+    return {query: pairs for query, pairs in both.items() if pairs}
+
+
+def kappa_alone(case: Any, a: str, b: str) -> Any:
+    (pair,) = [each for each in case.agreement.pairs if (each.a, each.b) == (a, b)]
+    assert all(each.low != each.low for each in pair.kappa.values())
+    return pair
+
+
+def agreed(found: re.Match[str], case: Any) -> None:
+    both, pair = shared(case, found["a"], found["b"]), kappa_alone(case, found["a"], found["b"])
+    assert all(one == other for pairs in both.values() for one, other in pairs)
+    assert (whole(found["n"]), whole(found["q"])) == (sum(map(len, both.values())), len(both))
+    assert pair.agreement.low != pair.agreement.low
+
+
+def few_shared(found: re.Match[str], case: Any) -> None:
+    assert whole(found["q"]) == len(shared(case, found["a"], found["b"])) < 6
+    pair = kappa_alone(case, found["a"], found["b"])
+    assert pair.agreement.low != pair.agreement.low
+
+
+def one_apart(found: re.Match[str], case: Any) -> None:
+    both = shared(case, found["a"], found["b"])
+    assert sum(any(one != other for one, other in pairs) for pairs in both.values()) == 1
+    assert whole(found["q"]) == len(both)
+    kappa_alone(case, found["a"], found["b"])
+
+
+def undecided(found: re.Match[str], case: Any) -> None:
+    kappa_alone(case, found["a"], found["b"])
+    assert whole(found["q"]) == len(shared(case, found["a"], found["b"])) >= 6
+
+
+def gave_more(found: re.Match[str], case: Any) -> None:
+    pairs = [(a, b) for each in case.agreement.pairs if each.b == found["b"]
+             for a, b in [shares_of(shared(case, each.a, each.b))]]  # fmt: skip
+    assert any(near(found["over"], over) and near(found["under"], under) for over, under in pairs)
+
+
+def shares_of(both: dict[str, list[tuple[float, float]]]) -> tuple[float, float]:
+    """Of how many per cent of the pairs the second gave more, and less."""
+    grades = [each for pairs in both.values() for each in pairs]
+    over, under = (sum(sign * (b - a) > 0 for a, b in grades) for sign in (1, -1))
+    return 100 * over / max(len(grades), 1), 100 * under / max(len(grades), 1)
+
+
+def is_bias(found: re.Match[str], case: Any) -> None:
+    for each in case.agreement.pairs:
+        if each.shared:
+            grades = [pair for pairs in shared(case, each.a, each.b).values() for pair in pairs]
+            assert each.bias.value == pytest.approx(np.mean([b - a for a, b in grades]))
+
+
+def decisions(case: Any, judge: str) -> dict[tuple[str, str], str]:
+    """Pair of systems → what the comparison says under the labels of a judge."""
+    ids = set.intersection(*map(set, case.judges.values()))
+    judged = {query: docs for query, docs in case.judges[judge].items() if query in ids}
+    compared = quietly(rankgauge.compare, judged, case.runs, case.how["measure"], protocol=case.how["protocol"])
+    return {(pair.a, pair.b): pair.decision for pair in compared.pairs}
+
+
+def changed(found: re.Match[str], case: Any) -> None:
+    here, there = decisions(case, "ann"), decisions(case, found["judge"])
+    open_ = "not significant"
+    is_so = {
+        "lost": lambda one, other: one != open_ == other,
+        "gained": lambda one, other: one == open_ != other,
+        "turned round": lambda one, other: open_ not in (one, other) and one != other,
+    }[found["how"]]
+    pairs = {f"{a} and {b}" for (a, b), decision in here.items() if is_so(decision, there[a, b])}
+    said = found["pairs"].split("; ")
+    more = sum(whole(each.split()[1]) for each in said if each.endswith(" more"))
+    named = {each for each in said if not each.endswith(" more")}
+    assert named <= pairs
+    assert len(named) + more == len(pairs)
+
+
+def untested(found: re.Match[str], case: Any) -> None:
+    ids = set.intersection(*map(set, case.judges.values()))
+    for judge in case.judges:
+        rows = quietly(
+            rankgauge.evaluate_runs,
+            {q: case.judges[judge][q] for q in ids}, case.runs, case.how["measure"], protocol=case.how["protocol"],
+        )  # fmt: skip
+        valued = [
+            {q for q, value in zip(each.query_ids, each.measured[each.measures[0]], strict=True) if value == value}
+            for each in rows.values()
+        ]
+        if len(set.intersection(*valued)) < 2:
+            return
+    raise AssertionError(found[0])
+
+
+TWO = r"(?P<a>\S+) and (?P<b>\S+)"
+AGREE: dict[str, Check] = {
+    rf"{TWO} agreed on all (?P<n>[\d,]+) pairs? of (?P<q>[\d,]+) quer(?:y|ies): no interval\.": agreed,
+    rf"{TWO} share (?P<q>[\d,]+) quer(?:y|ies), too few for an interval \(six or more\)\.": few_shared,
+    rf"{TWO} disagree in 1 of (?P<q>[\d,]+) queries only, too few for an interval of κ\.": one_apart,
+    rf"{TWO}: κ has no interval, because few of (?P<q>[\d,]+) queries decide it, or all are alike\.": undecided,
+    r"Intervals are over queries: the pairs of a query stay together\.": defined,
+    r"Bias: the mean of the second minus the first; above 0, the second is the more lenient\.": is_bias,
+    r"(?P<b>\S+) gave more to (?P<over>[\d.]+)% of the pairs and less to (?P<under>[\d.]+)%\.": gave_more,
+    r"Kept, lost, gained, turned round: significant differences under \S+ and under the judge\.": defined,
+    r"Fewer than two queries have a value of every system: no difference can be tested\.": untested,
+    r"Significant differences (?P<how>lost|gained|turned round) under (?P<judge>\S+): (?P<pairs>.*)\.": changed,
+}
+
+
+@pytest.mark.parametrize("cases", CASES)
+def test_every_sentence_on_judges_holds(cases: int) -> None:
+    random, forms, refused = np.random.default_rng(37), set(), 0
+    for _ in range(cases):
+        case = judges_of(random)
+        try:
+            case.agreement = quietly(rankgauge.agree, case.judges, **case.how)
+        except RankgaugeError:  # nobody answers what is left
+            refused += 1
+            continue
+        forms |= {told(words, AGREE, case) for words in printed(case.agreement)}
+    assert refused < cases / 4
+    assert len(forms) >= len(AGREE) - 3
+    assert cases < ALL or forms == AGREE.keys()
+
+
+# ---- estimates of what people would say ------------------------------------------------------------------------------
+
+
+def labels_of(random: np.random.Generator) -> SimpleNamespace:
+    """Labels of a model, of people on some queries, and runs: models that are right, wrong, alike; rare failures."""
+    ids, docs = [f"q{at:02}" for at in range(int(random.choice([8, 30, 60])))], [f"d{at}" for at in range(6)]
+    truth = {query: {doc: int(random.integers(0, 4)) for doc in docs} | {"d0": 3} for query in ids}
+    kind = random.choice(["same", "some", "other"])
+    model = {
+        query: {doc: another(random, grade, "same" if kind == "same" else "some", False) for doc, grade in each.items()}
+        if kind != "other" else dict.fromkeys(each, 2)
+        for query, each in truth.items()
+    }  # fmt: skip
+    some = [query for query in ids if random.random() < random.choice([0.2, 0.5, 0.9])][:30]
+    some = some if len(some) > 1 else ids[:2]
+    people = {query: dict(truth[query]) for query in some}
+    how: dict[str, Any] = {"measure": str(random.choice(["nDCG@3", "RR", "Success@1"]))}
+    if random.random() < 0.3 and len(people) > 3:
+        del people[some[0]]["d1"]
+        how["partly"] = "skip"
+    if random.random() < 0.6:
+        how["interval_width"] = float(random.choice([0.02, 0.1, 0.5]))
+    noise = random.choice([0.0, 0.5, 3.0], int(random.integers(1, 4)))
+    runs = {
+        f"s{at}": {
+            q: {d: g + float(each) * float(random.standard_normal()) for d, g in docs.items()}
+            for q, docs in truth.items()
+        }
+        for at, each in enumerate(noise)
+    }
+    if len(runs) > 1 and random.random() < 0.2:
+        runs["s1"] = {query: dict(each) for query, each in runs["s0"].items()}
+    return SimpleNamespace(people=people, model=model, runs=runs, how=how)
+
+
+def interval(estimate: Any) -> float | None:
+    """Its width; None without one."""
+    return None if estimate.low != estimate.low else estimate.high - estimate.low
+
+
+def differing(case: Any, name: str) -> int:
+    """In how many queries that people judged what counts is not the commonest value."""
+    rules = {query: docs for query, docs in case.people.items() if docs.keys() == case.model[query].keys()}
+    sides = [quietly(rankgauge.evaluate_runs, each, case.runs, case.how["measure"]) for each in (rules, case.model)]
+    system, _, other = name.partition(" − ")
+    counts = []
+    for side in sides:
+        values = {n: dict(zip(r.query_ids, r.measured[r.measures[0]].tolist(), strict=True)) for n, r in side.items()}
+        counts.append([values[system][q] - (values[other][q] if other else 0.0) for q in rules])
+    corrected = np.round(np.array(counts[0]) - case.powered[name].power * np.array(counts[1]), 9)
+    return len(corrected) - int(np.unique(corrected, return_counts=True)[1].max())
+
+
+def no_ppi(found: re.Match[str], case: Any) -> None:
+    every = [*case.powered.systems, *case.powered.pairs]
+    assert whole(found["n"]) == case.powered.judged < 6
+    assert all(interval(each.people) is None is interval(each.powered) for each in every)
+
+
+def alone(found: re.Match[str], case: Any) -> None:
+    """They have no interval with the model's help, and those of people alone have one, if they are to be used."""
+    for name in found["names"].split(", "):
+        assert interval(case.powered[name].powered) is None
+        assert differing(case, name) < 6
+        assert (interval(case.powered[name].people) is not None) == (found["use"] is not None)
+    others = {each.name for each in [*case.powered.systems, *case.powered.pairs]} - {*found["names"].split(", ")}
+    for name in others:
+        missing = interval(case.powered[name].powered) is None
+        assert not missing or (interval(case.powered[name].people) is None) == (found["use"] is not None)
+
+
+def needs(found: re.Match[str], case: Any) -> None:
+    each, judged, width = case.powered[found["name"]], case.powered.judged, case.how["interval_width"]
+    assert near(found["width"], width)
+    assert interval(each.powered) is not None
+    if found["more"]:
+        assert whole(found["more"]) == max(0, each.needed - judged)
+    else:
+        assert each.needed is None
+        assert whole(found["all"]) == case.powered.queries
+    assert whole(found["alone"]) == max(0, each.needed_alone - judged)
+    if each.needed is not None and each.needed + 3 < judged:  # what is there is as narrow already, nearly
+        assert interval(each.powered) <= 1.35 * width
+
+
+def left_out(found: re.Match[str], case: Any) -> None:
+    other = [query for query in case.people if case.people[query].keys() != case.model[query].keys()]
+    assert whole(found["n"]) == len(other)
+    assert found["query"] == other[0]
+
+
+def is_few(found: re.Match[str], case: Any) -> None:
+    assert 6 <= case.powered.judged < whole(found["n"])
+
+
+PPI: dict[str, Check] = {
+    r"No intervals: (?P<n>[\d,]+) queries judged by humans are too few\.": no_ppi,
+    r"Intervals of 95 %: .*": defined,
+    r"(?P<names>.*): fewer than 6 human-judged queries differ, too few for an interval(?: of human \+ LLM\. (?P<use>"
+    r"Use that of human alone))?\.": alone,
+    r"For an interval of (?P<width>[\d.]+), (?P<name>.*): (?:all (?P<all>[\d,]+) quer(?:y|ies) do not suffice|(?P<more>"
+    r"[\d,]+) more judged by humans); (?P<alone>[\d,]+) more without the model\.": needs,
+    r"Left to the LLM: (?P<n>[\d,]+) quer(?:y|ies) of which humans judged other pairs than it, such as "
+    r"(?P<query>\S+)\.": (left_out),
+    r"Right on average if the human-judged queries (?:that are left )?are a random sample of all\.": defined,
+    r"Fewer than (?P<n>\d+) queries are judged by humans: with skewed values the intervals are too narrow\.": is_few,
+}
+
+
+@pytest.mark.parametrize("cases", CASES)
+def test_every_sentence_of_estimates_holds(cases: int) -> None:
+    random, forms = np.random.default_rng(38), set()
+    for _ in range(cases):
+        case = labels_of(random)
+        case.powered = quietly(rankgauge.ppi, case.people, case.model, case.runs, **case.how)
+        forms |= {told(words, PPI, case) for words in printed(case.powered)}
+    assert len(forms) >= len(PPI) - 1
+    assert cases < ALL or forms == PPI.keys()
