@@ -205,14 +205,36 @@ def test_the_depth_curve_is_the_funnel_of_fewer_candidates(dl19: dict[str, str],
 
 
 def test_a_reranker_that_drowns_peaks_early() -> None:
-    """It puts a worthless document of rank 11 first: with the first 10 alone it is perfect."""
+    """It puts a worthless document of rank 15 first: with the first 10 alone it is perfect, and loses with more."""
     judged = {"q": {"good": 1}}
-    first = ["good", *(f"d{i}" for i in range(30))]
-    second = ["d10", *(doc for doc in first if doc != "d10")]
+    first = ["d0", "d1", "good", *(f"d{i}" for i in range(2, 30))]
+    second = ["d13", "good", *(doc for doc in first if doc not in ("d13", "good"))]
     found = funnel(judged, retrieved={"q": first}, reranked={"q": second})
     assert [point.depth for point in found.curve["reranked"]] == [10, 20, 31]
     assert found.peak("reranked").depth == 10
-    assert "highest with the first 10; all 31 lose 0.3691 of it" in found.show()
+    assert "reranked: highest with the first 10; all 31 lose 0.3691 of it." in found.show()
+    worse = {"q": ["d13", "d14", "d15", *(doc for doc in second if doc not in ("d13", "d14", "d15"))]}
+    found = funnel(judged, retrieved={"q": first}, reranked=worse)
+    harm = "reranked scores 0.4307 with all 31, less than retrieved without it (0.5000). Rerank only the first 10 "
+    assert f"{harm}(1.0000)." in " ".join(found.show().split())
+
+
+def test_a_reranker_that_gains_nothing_is_best_left_out() -> None:
+    """Its best number of candidates is 0, which the table of depths has."""
+    judged = {"q": {"good": 1}}
+    first = ["good", *(f"d{i}" for i in range(30))]
+    second = ["d0", *(doc for doc in first if doc != "d0")]
+    found = funnel(judged, retrieved={"q": first}, reranked={"bad": {"q": second}, "idle": {"q": first}})
+    assert [point.depth for point in found.points("bad")] == [0, 10, 20, 31]
+    assert (found.peak("bad").depth, found.peak("idle").depth) == (0, 0)
+    shown = " ".join(found.show().split())
+    assert (
+        "bad scores 0.6309 with all 31, less than retrieved without it (1.0000). Leave it out, or rerank fewer "
+        "candidates." in shown
+    )
+    assert "idle: no higher than without it." in shown
+    rows = next(t.rows for s in found.sections() for t in s.blocks if getattr(t, "key", "") == "stage-depth")
+    assert rows[0] == [0, None, None, 1.0, 1.0]
 
 
 # ---- the whole order of a run ----------------------------------------------------------------------------------------

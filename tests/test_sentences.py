@@ -20,9 +20,7 @@ import rankgauge
 from rankgauge import Comparison, compare
 from rankgauge.sampling.sample import read_sample
 from rankgauge.show.model import Bullets, Text
-
-OFTEN, ALL = 40, 2_000  # cases of each property: in the ordinary run, and under `make test-slow`
-CASES = [pytest.param(OFTEN, id="some"), pytest.param(ALL, id="all", marks=pytest.mark.slow)]
+from sentences import CASES, OFTEN, is_number
 
 NUMBER, P = r"-?\d+\.\d{4,}", r"p (?:= (?P<p{0}>[\d.]+)|< 0\.0001)"
 ENDS = r"(?P<low{0}>-?\d+\.\d{{4,}}) to (?P<high{0}>-?\d+\.\d{{4,}})"
@@ -69,13 +67,6 @@ HIGHEST = re.compile(
     r"not significantly different: (?P<level>.+?)) \(adjusted for (?P<family>\d+) comparisons?\)\. A winner's mean is "
     r"optimistic: it was chosen for being high)?\.$"
 )
-
-
-def is_number(words: str | None, value: float) -> bool:
-    """Whether the words are this number, rounded to their digits; a p that is not written is below 0.0001."""
-    if words is None:
-        return bool(0 <= value < 1e-4 + 1e-12)
-    return bool(abs(float(words) - value) <= 0.5000001 * 10 ** -len(words.partition(".")[2]))
 
 
 def holds(words: str, pairs: dict[tuple[str, str], dict[str, Any]], alpha: float) -> str:

@@ -13,7 +13,7 @@ from rankgauge.errors import counted
 from rankgauge.show.cells import interval_text, is_missing, number_text
 from rankgauge.show.model import Block, Column, Fold, Text, Tile, Tiles, chart_of
 from rankgauge.show.sections import online
-from rankgauge.show.sections.funnel import funnel_charts, overview
+from rankgauge.show.sections.funnel import funnel_charts, harm_words, overview
 from rankgauge.show.sections.judges import DETAILED, disputes_table, judge_blocks, system_blocks
 from rankgauge.show.sections.judgments import open_blocks
 from rankgauge.show.sections.ppi import powered_table
@@ -51,10 +51,12 @@ def funnel_lead(funnel: Funnel) -> str:
     """What the best reranker made of its candidates."""
     name = max(funnel, key=lambda name: funnel[name]["value"].value)
     parts, captured = funnel[name], funnel[name]["captured"].value
-    reached = f"{name} reaches" if not funnel.per else f"{funnel.per[1:].capitalize()}, {name} reaches"
-    won = f"{reached} {number_text(parts['value'].value)} of the {number_text(parts['oracle'].value)} "
+    per = f"{funnel.per[1:].capitalize()}, " if funnel.per else ""
+    if harm := harm_words(funnel, name):
+        return f"{per}{harm}"
+    won = f"{per}{name} reaches {number_text(parts['value'].value)} of the {number_text(parts['oracle'].value)} "
     won += f"that the candidates of {funnel.system(name).retriever} allow"
-    if not is_missing(captured):
+    if not is_missing(captured) and captured >= 0:
         won += f", and captures {100 * captured:.1f} % of what reranking could win"
     return f"{won}; {number_text(parts['not_retrieved'].value)} is lost before any reranker."
 

@@ -36,8 +36,8 @@ class Powered:
     """A system, or a difference of two: people alone, the model alone, and people with the model's help.
 
     `needed` is how many queries people must judge for an interval as narrow as was wanted, these included; None where
-    all do not suffice, or nothing was wanted. `needed_alone` is how many it takes without the model. Where fewer than
-    six queries differ, `powered` has no interval, and that of people is the one to take.
+    all do not suffice. `needed_alone` is how many it takes without the model. Where fewer than six queries differ,
+    `powered` has no interval, and that of people is the one to take; nor is it known then how many are needed.
     """
 
     name: str
@@ -262,4 +262,5 @@ def _known(each: Powered, *, bounded: bool, alpha: float, judged: int, lowest: f
         Estimate(one.value, *known_interval(one[1:], bounded, alpha, judged, lowest))
         for one in (each.people, each.powered)
     )
-    return replace(each, people=people, powered=powered)
+    unknown_yet = {} if powered.low == powered.low else {"needed": None, "needed_alone": None}
+    return replace(each, people=people, powered=powered, **unknown_yet)

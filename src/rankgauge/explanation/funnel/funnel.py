@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, product
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -53,6 +53,9 @@ from rankgauge.result.evaluation import ignored_sample
 from rankgauge.sampling.design import Design, Per, sample_given
 from rankgauge.stats.inference import Population
 from rankgauge.validation.labels import doubts_of_labels
+
+if TYPE_CHECKING:
+    from rankgauge.dtypes import Bools
 
 __all__ = ["LOSSES", "PARTS", "Cross", "Funnel", "Harm", "Move", "Point", "System", "funnel"]
 
@@ -257,8 +260,11 @@ def _notes_of(systems: Mapping[str, System], depth: int, candidates: int | None)
     """Everything worth a line."""
     if candidates is not None and candidates < depth:
         yield f"R@{depth} is that of {counted(candidates, 'candidate')}: what lies deeper was not given to rerankers."
-    for stage in {system.retriever: system.first for system in systems.values()}.values():
-        yield from _unanswered(stage, "no candidates: all of it counts as not retrieved")
+    for system in {system.retriever: system for system in systems.values()}.values():
+        missing = system.first.hits.retrieved == 0
+        yield from _unanswered(
+            system.first, "no candidates: all of it counts as not retrieved", missing & _graded(system)
+        )
     for system in systems.values():
         yield from _of_system(system)
 
@@ -311,7 +317,8 @@ def _of_system(system: System) -> Iterator[str]:
     if second.dropped:
         documents = counted(second.dropped, "reranked document")
         yield f"{system.name}: {documents} dropped, being no candidates of {system.retriever}."
-    yield from _unanswered(second, "a value of 0", system.first)
+    missing = (second.hits.retrieved == 0) & (system.first.hits.retrieved > 0)
+    yield from _unanswered(second, "a value of 0", missing & _graded(system))
     before, after = (float(stage.hits.retrieved.sum()) for stage in (system.first, second))
     if before and after < MOST_CANDIDATES * before:
         deepest = int(second.hits.retrieved.max(initial=0))
@@ -320,12 +327,14 @@ def _of_system(system: System) -> Iterator[str]:
         yield f"{system.name} holds {after / before:.1%} of the candidates of {system.retriever}.{saw}"
 
 
-def _unanswered(stage: Ranked, what: str, first: Ranked | None = None) -> Iterator[str]:
-    """Queries that a stage does not answer (though the first did)."""
-    without = stage.hits.retrieved == 0
-    if first is not None:
-        without &= first.hits.retrieved > 0
-    at = np.flatnonzero(without).tolist()
+def _graded(system: System) -> Bools:
+    """The queries that count and have a relevant document: of the others the rules say what they are worth."""
+    return system.chosen & ~system.worth.empty
+
+
+def _unanswered(stage: Ranked, what: str, missing: Bools) -> Iterator[str]:
+    """The queries that a stage does not answer, and what becomes of them."""
+    at = np.flatnonzero(missing).tolist()
     if at:
         named = ", ".join(stage.hits.queries[each] for each in at[:3]) + (", …" if len(at) > 3 else "")
         yield f"{stage.name} has {counted(len(at), 'judged query', 'judged queries')} with {what} ({named})."

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.ranges import too_few
 from rankgauge.errors import InputError, unknown
 from rankgauge.explanation.funnel.system import LOSSES, PARTS, Cross, Move, System, depths_below
 from rankgauge.shown import Shown, clean
@@ -43,7 +42,7 @@ QUERY_COLUMNS: Final = (*MEANS, "recall_before", "recall_after", "judged_before"
 
 
 class Point(NamedTuple):
-    """A point of the depth curve: if only the first `depth` candidates had been reranked."""
+    """A point of the depth curve: if only the first `depth` candidates had been reranked; 0 is the retrieved run."""
 
     depth: int
     documents: float  # candidates a query, on average
@@ -185,9 +184,8 @@ class Funnel(Shown):
 
     @property
     def too_few(self) -> bool:
-        """Whether the queries, or clusters of them, are too few for an interval of lift and shares."""
-        clusters = self.sampling.clusters
-        return too_few(len(self.query_ids) if clusters is None else len(np.unique(clusters)), self.sampling.alpha)
+        """Whether queries (of a sample those left to chance), or clusters, are too few for intervals of lifts."""
+        return all(math.isnan(each["lift"].low) for each in self.estimates.values())
 
     def mean(self, name: str, column: str) -> float:
         """The mean of a column over the queries, without its interval."""
@@ -207,9 +205,18 @@ class Funnel(Shown):
         documents = np.minimum(system.first.hits.retrieved, depth)[system.chosen].astype(np.float64)
         return Point(depth, self.sampling.mean(documents), recall, oracle, value)
 
+    def points(self, name: str) -> list[Point]:
+        """The retrieved run as it is, and the depth curve down to the most candidates that this reranker had."""
+        system = self.system(name)
+        deepest = int(system.first.hits.retrieved[system.chosen].max(initial=1))
+        curve = self.curve[system.name]
+        below = [point for point in curve if point.depth < deepest]
+        last = curve[len(below)]._replace(depth=deepest)
+        return [Point(0, 0.0, math.nan, math.nan, self.mean(name, "retrieved")), *below, last]
+
     def peak(self, name: str) -> Point:
-        """Where the reranker reaches most; of equals, the shallowest."""
-        points = self.curve[self.system(name).name]
+        """Where the reranker reaches most; of equals, the shallowest: 0 where it gains nothing at any depth."""
+        points = self.points(name)
         best = max(point.value for point in points)
         return next(point for point in points if point.value >= best - TIE)
 

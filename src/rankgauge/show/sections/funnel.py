@@ -16,7 +16,7 @@ from rankgauge.stats.paired import TIE
 if TYPE_CHECKING:
     from rankgauge.explanation.funnel.outcome import Funnel, Harm
 
-__all__ = ["funnel_charts", "overview", "sections"]
+__all__ = ["funnel_charts", "harm_words", "overview", "sections"]
 
 # Part → the head of its column.
 HEADS: Final = {
@@ -113,26 +113,48 @@ def _lift_table(funnel: Funnel) -> Table:
 
 
 def _curve_table(funnel: Funnel) -> Table:
-    """If fewer candidates had been reranked."""
+    """If fewer candidates had been reranked, or none."""
     owner = {system.retriever: name for name, system in reversed(funnel.systems.items())}
     columns: list[tuple[Column, list[Any]]]
-    columns = [(Column("first", "count"), [point.depth for point in next(iter(funnel.curve.values()))])]
+    columns = [(Column("first", "count"), [0, *(point.depth for point in next(iter(funnel.curve.values())))])]
     for retriever, name in reversed(owner.items()):
         whose, curve = f", {retriever}" if len(owner) > 1 else "", funnel.curve[name]
-        columns.append((Column(f"recall{whose}", "number", aside=True), [point.recall for point in curve]))
-        columns.append((Column(f"best order{whose}", "number", aside=True), [point.oracle for point in curve]))
-    columns += [(Column(name, "number"), [point.value for point in curve]) for name, curve in funnel.curve.items()]
-    notes = [f"{name}: {_peak(funnel, name)}" for name in funnel]
+        columns.append((Column(f"recall{whose}", "number", aside=True), [None, *(point.recall for point in curve)]))
+        columns.append((Column(f"best order{whose}", "number", aside=True), [None, *(point.oracle for point in curve)]))
+    for name, curve in funnel.curve.items():
+        columns.append((Column(name, "number"), [funnel.points(name)[0].value, *(point.value for point in curve)]))
+    notes = [
+        "First 0: not reranked.",
+        *(harm_words(funnel, name) or f"{name}: {_peak(funnel, name)}" for name in funnel),
+    ]
     caption = f"{funnel.measure} by number of candidates reranked"
     return Table.of_columns("stage-depth", caption, columns, notes=notes, sort=False)
 
 
+def harm_words(funnel: Funnel, name: str) -> str:
+    """The sentence on a reranker that does worse than its candidates as they were; nothing where it does not."""
+    first, *_, last = funnel.points(name)
+    peak, value, alone = funnel.peak(name), number_text(last.value), number_text(first.value)
+    if last.value >= first.value or value == alone:
+        return ""
+    remedy = "Leave it out, or rerank fewer candidates"
+    if peak.depth:
+        remedy = f"Rerank only the first {peak.depth:,} ({number_text(peak.value)})"
+    retriever = funnel.system(name).retriever
+    return f"{name} scores {value} with all {last.depth:,}, less than {retriever} without it ({alone}). {remedy}."
+
+
 def _peak(funnel: Funnel, name: str) -> str:
-    peak, last = funnel.peak(name), funnel.curve[name][-1]
+    points, peak = funnel.points(name), funnel.peak(name)
+    last, deeper = points[-1], [point for point in points if point.depth >= peak.depth]
     if peak.depth == last.depth:
         return f"highest with all {last.depth:,}."
     if last.value >= peak.value - TIE:
-        return f"highest from the first {peak.depth:,} on."
+        if not peak.depth:
+            return "no higher than without it."
+        if min(point.value for point in deeper) >= peak.value - TIE:
+            return f"highest from the first {peak.depth:,} on."
+        return f"highest with the first {peak.depth:,}, and with all {last.depth:,}."
     lost = number_text(peak.value - last.value)
     return f"highest with the first {peak.depth:,}; all {last.depth:,} lose {lost} of it."
 

@@ -20,7 +20,7 @@ __all__ += ["system_blocks"]
 
 DETAILED: Final = 3  # pairs of judges, up to which each has its own tables
 NAMED: Final = 5  # pairs of systems that a sentence names
-UNTESTED: Final = "There is one query only, on which no difference can be tested."
+UNTESTED: Final = "Fewer than two queries have a value of every system: no difference can be tested."
 KAPPAS: Final = {"none": "κ", "linear": "κ linear", "quadratic": "κ quadratic"}
 
 

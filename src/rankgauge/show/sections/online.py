@@ -233,7 +233,8 @@ def _choice_notes(alignment: Alignment) -> Iterator[str]:
     held = choice.held_out
     ends = f"{number_text(held.value, 2)}, {interval_text((held.low, held.high), 2)}"
     yield f"Held out, what was chosen has the sign of {_of(held)} {units.kind} ({ends})."
-    yield f"{choice.best}, chosen on all, has that of {_of(choice.flattered)}, which flatters: they chose it."
+    flatters = ", which flatters: they chose it" if choice.flattered.value > held.value else ""
+    yield f"{choice.best}, chosen on all, has that of {_of(choice.flattered)}{flatters}."
     yield "Pearson − first: Zou's interval (2007); one that covers 0 does not tell the two apart."
     yield from _unweighted(alignment)
     yield from _dcg_notes(alignment)

@@ -62,4 +62,5 @@ def _notes(plan: Plan) -> Iterator[str]:
         yield "at most: so many if the deviation is at the upper end of its interval."
     pairs = (plan.deviation.smallest, plan.deviation.largest)
     if None not in pairs:
-        yield f"The deviation is the mean over all pairs of systems; of single pairs it is {interval_text(pairs)}."
+        single = f"of single pairs it is {interval_text(pairs)}"
+        yield f"The deviation is the root mean square over all pairs of systems; {single}."

@@ -54,12 +54,13 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
     else:
         yield f"Intervals of {percent(powered.alpha)}: {INTERVALS[powered.interval]}."
         yield from _alone(powered)
-    if powered.width is not None:
-        for each in [*powered.systems, *powered.pairs]:
+    for each in [*powered.systems, *powered.pairs]:
+        if each.needed_alone is not None:
             more = None if each.needed is None else max(0, each.needed - powered.judged)
             enough = f"all {counted(powered.queries, 'query', 'queries')} do not suffice"
             how = enough if more is None else f"{more:,} more judged by humans"
-            yield f"For an interval of {powered.width:g}, {each.name}: {how}; {each.needed_alone:,} without the model."
+            without = f"{max(0, each.needed_alone - powered.judged):,} more without the model"
+            yield f"For an interval of {powered.width:g}, {each.name}: {how}; {without}."
     if powered.protocol.changed:
         yield f"Rules: {powered.protocol}."
     if powered.left_out:
@@ -73,8 +74,10 @@ def _notes(powered: PredictionPowered) -> Iterator[str]:
 
 
 def _alone(powered: PredictionPowered) -> Iterator[str]:
-    """The systems whose values hardly differ, so that the interval of people is the one to take."""
-    names = [each.name for each in [*powered.systems, *powered.pairs] if each.powered.low != each.powered.low]
-    if names:
-        few = f"{', '.join(names)}: fewer than {FEW_DIFFER} human-judged queries differ, too few for an interval of"
-        yield f"{few} human + LLM. Use that of human alone."
+    """The systems whose values hardly differ, so that the interval of people is the one to take, where there is one."""
+    lacking = [each for each in [*powered.systems, *powered.pairs] if each.powered.low != each.powered.low]
+    for known in (True, False):
+        names = ", ".join(each.name for each in lacking if (each.people.low == each.people.low) == known)
+        if names:
+            few = f"{names}: fewer than {FEW_DIFFER} human-judged queries differ, too few for an interval"
+            yield f"{few} of human + LLM. Use that of human alone." if known else f"{few}."
