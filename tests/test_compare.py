@@ -25,11 +25,11 @@ from command import Command
 from rankgauge import Comparison, Evaluation, Protocol, charts, compare
 from rankgauge.comparison.doubts import CODES
 from rankgauge.comparison.settings import ALSO, IDLE, METHODS, Also, Method
+from rankgauge.comparison.verdict import OPTIMISTIC
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError, RankgaugeError
 from rankgauge.show.cells import p_text
 from rankgauge.show.formats import FORMATS
 from rankgauge.show.model import Bullets, Options, Table
-from rankgauge.show.sections.comparison import OPTIMISTIC
 from rankgauge.show.text import text as as_text
 
 A = [0.60, 0.42, 0.88, 0.13, 0.75, 0.51, 0.97, 0.33, 0.64, 0.20, 0.71, 0.55]
@@ -797,7 +797,7 @@ class TestShown:
         by = {query: "first" if query < "q06" else "last" for query in QUERIES}
         text = compare(None, PAIR, by=by).show(notes=True)
         assert "value, first, 6 queries" in text
-        assert text.count("adjusted p") == 2
+        assert as_text(compare(None, PAIR, by=by).page(), Options(width=120)).count("adjusted p") == 2
         assert "Groups of queries: 2 comparisons, adjusted as one family." in text
         data = compare(None, PAIR, by=by).to_dict()
         sizes = {"size": 1, "size_of_groups": 2}

@@ -373,12 +373,14 @@ class TestSamples:
         assert relative.interval[0] < relative.value < relative.interval[1]
 
     def test_where_every_value_is_one_the_factor_is_not_rounding(self) -> None:
-        weights, inclusion = 1 / np.linspace(0.1, 0.9, 40), np.linspace(0.1, 0.9, 40)
-        drawn = Queries(40, weights, inclusion=inclusion, population="log")
-        ends = [mean_interval(np.full(40, value), drawn) for value in (0.7, 0.7 + 1e-15, 0.75, 0.75 + 1e-15)]
-        for one, other in (ends[:2], ends[2:]):
-            assert one is not None
-            assert one == pytest.approx(other, rel=1e-6)
+        """Else the interval of a mean would be as wide as a scatter of 1e-17 has it, in one of four samples."""
+        random = np.random.default_rng(23)
+        for _ in range(200):
+            count = int(random.integers(5, 60))
+            inclusion, value = random.uniform(0.05, 0.95, count), random.random()
+            weights = random.random(count) / inclusion
+            drawn, whole = (Queries(count, weights, None, each, None, "log") for each in (inclusion, inclusion * 1e-9))
+            assert mean_interval(np.full(count, value), drawn) == mean_interval(np.full(count, value), whole)
 
 
 class TestMeansBetween0And1:

@@ -260,7 +260,7 @@ def test_the_same_order_of_systems_is_a_licence(project: Project, command: Comma
     search(project, "one", docs)
     search(project, "two", {query: each[::-1] for query, each in docs.items()})
     found = check_judge(project, "gpt", "@people")
-    assert found.found()["kappa"]["high"] < 0
+    assert found.found()["kappa"]["value"] < 0
     assert found.found()["same_order"] is True
     assert said(command) == said(command, "RG406") == ""
     label(project, "bad", turned(people))

@@ -216,6 +216,7 @@ def test_a_name_means_the_same_in_every_command() -> None:
         "--by": "groups of queries; labels: a judge",
         "--from": "convert: a format; loop: a step",
         "--only": "dialects: some of them; loop: a step",
+        "--resamples": "bench: of ranks; elsewhere it does nothing",
         "--order": "a rule; pool: which pairs are taken first",
     }
     kinds: dict[str, set[str]] = {}

@@ -118,7 +118,7 @@ class TestPairs:
             "| d | near | <u>0.306</u><sup>a</sup> |",
         ]
         assert "- Best in bold, second underlined. Superscripts: the systems that are" in text
-        assert "(sign-flip test, step-down max-T over 6 pairs, p ≤ 0.05)." in text
+        assert "(sign-flip test, adjusted by single-step max-T over 6 pairs, p ≤ 0.05)." in text
 
     def test_latex(self) -> None:
         text = compare(None, SYSTEMS, "nDCG@10").show("latex", digits=3)
@@ -133,7 +133,7 @@ class TestPairs:
     def test_daggers_and_deltas_against_a_baseline(self) -> None:
         found = compare(None, SYSTEMS, "nDCG@10", baseline="middle")
         text = found.show("markdown", digits=3)
-        words = "\n- No clear winner: near − middle is 0.0000 nDCG@10 (95 % interval -0.0066 to 0.0066; "
+        words = "\n- No clear winner: near − middle is 0.0000 nDCG@10 (95 % interval -0.0067 to 0.0067; "
         assert words in f"\n{text}"  # nothing is never negative
         assert table_of(text) == [
             "| system | nDCG@10 | Δ |",

@@ -103,6 +103,64 @@ def test_labels_of_an_older_text_are_used_counted_and_said(command: Command, sho
     assert json.loads(command("labels", "--format", "json").out)["outdated"] == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("from = 1.5", "[labels] from = 1.5; expected names of judges in their order"),
+        ('from = "ann"', "[labels] from = 'ann'; expected names of judges in their order"),
+        ("from = [[1]]", "[labels] from = [[1]]; expected names of judges in their order"),
+        ("policy = []", "[labels] policy = []; expected"),
+    ],
+)
+def test_a_rule_of_labels_that_is_none(command: Command, shop: Path, address: str, line: str, words: str) -> None:
+    filled(address)
+    with (shop / "rankgauge.toml").open("a") as file:
+        file.write(f"\n[labels]\n{line}\n")
+    done = command("eval", "@labels", "@bm25")
+    assert (done.code, words in done.err) == (2, True), done.err
+
+
+def test_another_field_set_is_no_new_text(command: Command, shop: Path, address: str) -> None:
+    """A search returns other fields of a document than the file has that judges read."""
+    outdated: list[int] = []
+    with Store.open(address, write=True) as store:
+        store.add_documents([("a", {"title": "A", "text": "old"})], "f")
+    filled(address)
+    for at, fields in enumerate(
+        (
+            {"title": "A", "snippet": "o…"},
+            {"snippet": "another"},
+            {"text": "old", "title": "A", "price": 3},
+            {"title": "A new title"},
+            {"snippet": "…", "text": "old"},
+            {"title": "A"},
+        ),
+        1,
+    ):
+        with Store.open(address, write=True) as store:
+            store.add_documents([("a", fields, f"2100-01-0{at}T00:00:00")], "f")
+        outdated.append(json.loads(command("labels", "--format", "json").out)["outdated"])
+    assert outdated == [0, 0, 0, 1, 1, 0]
+
+
+def test_a_search_that_returns_other_fields_leaves_labels_as_they_are(
+    command: Command, shop: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop)
+    (shop / "snippets.py").write_text(
+        "def search(query, k): return [{'id': 'a', 'score': 2.0, 'snippet': query}, {'id': 'b', 'score': 1.0}]\n"
+    )
+    (shop / "q.tsv").write_text("query_id\tquery\nq1\tred\nq2\tblue\n")
+    with Store.open(address, write=True) as store:
+        store.add_documents([("a", {"text": "as judged"}), ("b", {"text": "too"})], "f")
+    filled(address)
+    for _ in range(2):
+        done = command("search", "live", "q.tsv", "--call", "snippets:search", "--again")
+        assert done.code == 0, done.err
+        assert json.loads(command("labels", "--format", "json").out)["outdated"] == 0
+    assert "RG401" not in command("eval", "@labels", "@live", "--notes").out
+
+
 # ---- runs that are not whole -----------------------------------------------------------------------------------------
 
 

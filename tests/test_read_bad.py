@@ -6,13 +6,14 @@ import bz2
 import contextlib
 import gzip
 import io
+import json
 import lzma
 import os
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -20,6 +21,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import rankgauge
 from command import Command, Sized
 from rankgauge.errors import FormatError, InputError, options_are
 from rankgauge.read import read_judgments, read_run
@@ -427,3 +429,23 @@ def test_no_file_whatever_gives_another_kind_of_error(name: str, content: bytes,
     for read in (read_judgments, read_run):
         with contextlib.suppress(InputError):
             assert len(read(sized(path))) > 0
+
+
+@pytest.mark.parametrize("queries", [1, 300])
+def test_whole_numbers_that_no_float_tells_apart_are_refused(queries: int, tmp_path: Path) -> None:
+    """Nanoseconds since 1970 as scores: as floats, two that follow each other are one."""
+    later = 1_700_000_000_000_000_123
+    judgments = {f"q{number}": {"a": 1} for number in range(queries)}
+    runs: dict[str, Any] = {"dict": {query: {"a": later + 1, "b": later} for query in judgments}}
+    rows = [(query, doc, score) for query, docs in runs["dict"].items() for doc, score in docs.items()]
+    runs["rows"] = rows
+    runs["frame"] = pl.DataFrame(rows, ["query_id", "doc_id", "score"], orient="row")
+    runs["json"] = tmp_path / "run.json"
+    runs["json"].write_text(json.dumps(runs["dict"]))
+    for run in runs.values():
+        with pytest.raises(FormatError, match=r"score 1700000000000000124 has more digits than .*; subtract the same"):
+            rankgauge.evaluate(judgments, run, "RR")
+    less = {query: {doc: score - later for doc, score in docs.items()} for query, docs in runs["dict"].items()}
+    assert rankgauge.evaluate(judgments, less, "RR")["RR"] == 1
+    exact = {query: {"a": 2**61, "b": 2**60, "c": 1e20} for query in judgments}  # which a float has
+    assert rankgauge.evaluate(judgments, exact, "RR")["RR"] == 0.5

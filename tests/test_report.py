@@ -557,7 +557,7 @@ def test_the_first_block_is_the_decision(case: str) -> None:
     relative = abs(difference) / report.facts.first.mean("old")
     share = f"{100 * relative:.{1 if relative < 0.0995 else 0}f} %"
     assert below[1] == (f"{share} {'more' if difference > 0 else 'less'} than old" if difference else "")
-    assert ("interval" in below[2]) == (case != "too few")
+    assert ("interval" in below[2]) == (case not in ("too few", "no difference"))
     assert below[3] == f"{pair.losses} lost, {pair.ties} tied of {len(judgments)}"
     assert [type(block) for block in report.sections()[0].blocks[:3]] == [Text, Tiles, Chart]
     assert {block["type"] for block in rest} <= {"bullets"}

@@ -26,7 +26,10 @@ NUMBER, P = r"-?\d+\.\d{4,}", r"p (?:= (?P<p{0}>[\d.]+)|< 0\.0001)"
 ENDS = r"(?P<low{0}>-?\d+\.\d{{4,}}) to (?P<high{0}>-?\d+\.\d{{4,}})"
 LEAD = r"(?:(?P<lead>On this log|For other searches of this kind), )?"
 LEVEL = r"(?P<alpha>\d+) % interval "
-DECIDES = r"(?:; (?P<method>[a-z-]+) decides: adjusted p (?:= (?P<p_adjusted>[\d.]+)|< 0\.0001))?"
+DECIDES = (
+    r"(?:; (?:(?P<method>[a-z-]+) decides: adjusted|adjusted for (?P<family>\d+) comparisons:) p "
+    r"(?:= (?P<p_adjusted>[\d.]+)|< 0\.0001|–))?"
+)
 OF = r" (?P<measure>\S+)(?: per (?:search|query))?"
 SECOND = (
     r"(?:\. (?P<other>On this log|For other searches of this kind), (?:"
@@ -91,6 +94,10 @@ def holds(
         without = pair.get("population") == "log" and low is not None  # the second sentence has the other p
         assert " p < " in words or is_number(said["p"], pair["p"]) or without
         assert (said.get("low") is not None) == (low is not None)
+    if said.get("p_adjusted") and not pair["census"]:
+        assert is_number(said["p_adjusted"], pair["p_adjusted"])
+        assert said["method"] == (None if pair["decided_by"] == "p" else pair["decided_by"])
+        assert said["family"] is None or int(said["family"]) == pair["comparisons"]
     if said.get("low"):
         ends = (low, high) if pair["decision"] != "worse" else (-high, -low)
         assert all(is_number(said[end], value) for end, value in zip(("low", "high"), ends, strict=True))

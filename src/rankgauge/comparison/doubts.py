@@ -13,6 +13,7 @@ from rankgauge.comparison.verdict import BETTER, WORSE, units_text
 from rankgauge.errors import Doubt, counted
 from rankgauge.measures.aggregates import aggregate
 from rankgauge.result import judged_words
+from rankgauge.stats.inference import FEW_QUERIES
 
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Family, Pair
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["CODES", "doubts_of_answers", "doubts_of_family", "doubts_of_groups", "doubts_of_pairs", "doubts_of_results"]
 __all__ += ["doubts_of_sample"]
 
-FEW_QUERIES: Final = 25
 SKEWED: Final = 0.25
 UNEQUAL: Final = 2.0
 JUDGED_APART: Final = 0.05

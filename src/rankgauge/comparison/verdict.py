@@ -12,7 +12,7 @@ from rankgauge.stats.inference import FEW
 if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
-__all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "WORSE", "change_text", "decide", "p_text", "percent"]
+__all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "OPTIMISTIC", "WORSE", "change_text", "decide", "p_text", "percent"]
 __all__ += ["ends_text", "one_unit", "smallest_p", "units_text", "verdict"]
 
 BETTER: Final = "better"
@@ -20,6 +20,7 @@ WORSE: Final = "worse"
 NOT_SIGNIFICANT: Final = "not significant"
 OPPOSITE: Final = {BETTER: WORSE, WORSE: BETTER, NOT_SIGNIFICANT: NOT_SIGNIFICANT}
 LEVELS: Final = (0.01, 0.05, 0.1)
+OPTIMISTIC: Final = "A winner's mean is optimistic: it was chosen for being high."
 LEADS: Final = {"log": "On this log, ", "future": "For other searches of this kind, "}
 
 
@@ -97,8 +98,11 @@ def _sure(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
     level = "" if brief else f"{percent(pair.alpha)} interval "
     ends = f"{level}{ends_text(low, high, number)}" if isfinite(low) else ""
     own = ends if ends and pair.population == "log" else "; ".join(filter(None, [ends, p]))
-    if pair.decided_by == "p" or pair.comparisons < 2:
+    if pair.comparisons < 2:
         return own
+    if pair.decided_by == "p":
+        beside = f"; adjusted for {counted(pair.comparisons, 'comparison')}: p {p_text(pair.p_adjusted, sign=True)}"
+        return own if brief else own + beside
     return f"{own}; {pair.decided_by} decides: adjusted p {p_text(pair.p_adjusted, sign=True)}"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rankgauge.errors import DuplicateError, FormatError
 from rankgauge.read.records import complex_refused, id_text, is_complex
-from rankgauge.read.rows import LONGEST
+from rankgauge.read.rows import INEXACT, LONGEST
 
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats, Ints
@@ -33,6 +33,7 @@ TOGETHER = 16_000  # results unpacked and looked up in one go
 TOUCHED = 2_000  # the same, where they are touched first: few enough to stay in the cache
 FEW = 200  # numbers that Python adds up more quickly than numpy finds their ends
 PLAIN = {float, int}
+EXACT = 2.0**53  # up to which every whole number has a float of its own
 MANY_RESULTS = 12  # from one judgment to so many results on, touching the results first pays
 NOT_FOUND = repeat(float("nan"))
 NOT_A_NUMBER = (struct.error, TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning)
@@ -68,7 +69,7 @@ def unpack(batch: Batch) -> tuple[Floats, Floats, Floats]:
     scores = np.empty(int(batch.retrieved.sum()))
     try:
         _fill(batch, grades, scores, found)
-        fine = _all_finite(grades) and _all_finite(scores)
+        fine = _all_finite(grades) and _all_finite(scores) and _none_is_large(scores)
     except NOT_A_NUMBER:
         fine = False
     if not fine:
@@ -119,7 +120,7 @@ def _are_real(tables: Tables) -> bool:
         for table in tables:
             numbers = table.values()
             total: object = sum(numbers, 0.0) if type(next(iter(numbers), 0.0)) in PLAIN else None
-            if not isinstance(total, float) or not isfinite(total):
+            if not isinstance(total, float) or not -EXACT < total < EXACT:
                 return False
     except NOT_A_NUMBER:
         return False
@@ -132,7 +133,9 @@ def numbers_of(record: Record, tables: Tables, queries: list[str]) -> Floats:
     try:
         with complex_refused():
             _pack(tables, _room(values), 0)
-        fine = _all_finite(values)
+        fine = _all_finite(values) and (
+            _none_is_large(values) or all(_is_exact(number) for table in tables for number in table.values())
+        )
     except NOT_A_NUMBER:
         fine = False
     if not fine:
@@ -164,14 +167,26 @@ def _all_finite(values: Floats) -> bool:
     return not len(values) or (isfinite(values.min()) and isfinite(values.max()))
 
 
+def _none_is_large(values: Floats) -> bool:
+    """Whether all are of a size at which every whole number is a number of its own."""
+    return not len(values) or (values.max() < EXACT and values.min() > -EXACT)
+
+
+def _is_exact(number: Any) -> bool:
+    """Whether a whole number has a float of its own; fractions are rounded."""
+    return float(number) == number or not hasattr(number, "__index__")
+
+
 def _bad_number(record: Record, tables: Tables, queries: list[str]) -> FormatError:
     for query, table in zip(queries, tables, strict=True):
         for doc, number in table.items():
+            where, shown = f"{record.source}, query {query!r}, document {doc!r}", repr(number)
             if isinstance(number, (str, bytes)) or is_complex(number) or not _is_finite(number):
-                where, shown = f"{record.source}, query {query!r}, document {doc!r}", repr(number)
                 shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
                 kind = "number" if is_complex(number) else "finite number"
                 return FormatError(f"{where}: {record.number} {shown} is not a {kind}")
+            if not _is_exact(number):
+                return FormatError(f"{where}: {record.number} {INEXACT.format(shown)}")
     raise AssertionError("unreachable: called only when a number is bad")
 
 

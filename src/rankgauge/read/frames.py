@@ -19,7 +19,7 @@ import numpy as np
 from rankgauge.errors import OPTIONS, FormatError, InputError
 from rankgauge.read.names import ask_of, find_columns, number_role
 from rankgauge.read.records import Columns
-from rankgauge.read.rows import Ask, Content, Rows, content_of, no_rows
+from rankgauge.read.rows import INEXACT, Ask, Content, Rows, content_of, no_rows
 from rankgauge.read.sources import Source
 
 if TYPE_CHECKING:
@@ -352,6 +352,9 @@ def _numbers(column: pl.Series, ask: Ask, name: str, before: int) -> NDArray[np.
     values: NDArray[np.float64] = column.cast(pl.Float64).to_numpy()
     what = f"{name}, row {{}}: {number_role(ask)} {{}} is not a finite number"
     _check_rows(np.isfinite(values), column, what, before)
+    if column.dtype in (pl.Int64, pl.UInt64) and len(values) and np.abs(values).max() > 2.0**53:
+        exact = (column.cast(pl.Float64).cast(column.dtype, strict=False) == column).fill_null(value=False).to_numpy()
+        _check_rows(exact, column, f"{name}, row {{}}: {number_role(ask)} {INEXACT}", before)
     if number_role(ask) != "rank":
         return values
     _check_rows(values == np.floor(values), column, f"{name}, row {{}}: rank {{}} is not an integer", before)

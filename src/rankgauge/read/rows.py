@@ -22,6 +22,7 @@ __all__ += ["refuse_nul", "shortened"]
 Row: TypeAlias = tuple[int, str, str, float]
 
 INFINITY = float("inf")
+INEXACT = "{} has more digits than numbers are compared by (whole numbers up to 2^53); subtract the same from all"
 LONGEST = 80
 
 
@@ -226,7 +227,10 @@ def number_of_value(value: Any) -> float:
     if isinstance(value, (str, bytes)) or is_complex(value) or not hasattr(value, "__float__"):
         raise ValueError(f"{value!r} is not a number")
     try:
-        return finite(float(value), value)
+        number = finite(float(value), value)
+        if number != value and hasattr(value, "__index__"):
+            raise ValueError(INEXACT.format(value))
+        return number
     except OverflowError:
         raise ValueError("a number of so many digits is not a finite number") from None
     except TypeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
-from rankgauge.comparison.gate.outcome import counted_as
+from rankgauge.comparison.gate.answers import counted_as
 from rankgauge.show.cells import drawable
 
 if TYPE_CHECKING:

@@ -7,13 +7,12 @@ macro-average of D data sets is the weighted mean of all queries, each of data s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rankgauge.stats.bootstrap import draws
 from rankgauge.stats.estimate import Estimate
 from rankgauge.stats.inference import (
     ALPHA,
@@ -92,7 +91,7 @@ def rank_intervals(
     means = np.zeros((resamples, tables[0].shape[1]))
     for number, table in enumerate(tables):
         size = len(table) - 1
-        for part, times in draws(len(table), resamples, (seed, 3, number), size):
+        for part, times in _draws(len(table), resamples, (seed, 3, number), size):
             means[part] += times @ table / size / len(tables)
     ranks = np.sort(ranks_of(means), axis=0)
     low, high = int(np.floor(alpha / 2 * resamples)), int(np.ceil((1 - alpha / 2) * resamples)) - 1
@@ -130,3 +129,17 @@ def groups_of(systems: int, apart: Bools) -> list[list[int]]:
 
     extend(set(), set(range(systems)), set())
     return sorted(found)
+
+
+def _draws(
+    units: int, resamples: int, seed: tuple[int, ...], drawn: int | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Which resamples, and how often each of them holds every unit; of so many units drawn, or as many as there are."""
+    number = units if drawn is None else drawn
+    at_once = max(1, min(resamples, (1 << 21) // units))
+    random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+    for start in range(0, resamples, at_once):
+        size = min(at_once, resamples - start)
+        chosen = random.integers(0, units, (size, number)) + units * np.arange(size)[:, None]
+        times = np.bincount(chosen.ravel(), minlength=size * units).reshape(size, units)
+        yield slice(start, start + size), times.astype(np.float64)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOWHERE", "QUANTILES", "TIE", "Interval", "Moments", "Units", "added_up", "apart", "effect_interval",
-    "effect_size", "hedges", "midranks", "moments", "posterior", "relative_change", "sign_test", "t_interval",
-    "t_quantile", "t_test", "tost", "units_of", "wilcoxon", "wins_ties_losses", "within_range",
+    "effect_size", "hedges", "midranks", "moments", "posterior", "sign_test", "t_quantile", "t_test", "tost",
+    "units_of", "wilcoxon", "wins_ties_losses", "within_range",
 ]  # fmt: skip
 
 TIE: Final = 1e-10  # values closer than this, in units of the largest, are equal
@@ -81,18 +81,12 @@ def added_up(clusters: Ints, values: Floats, number: int) -> Floats:
 
 
 class Moments(NamedTuple):
-    """Of a difference: its mean, the standard error of that, the degrees of freedom, the skewness.
-
-    `other` is the mean that a relative change refers to, with its variance and its covariance with the difference.
-    """
+    """Of a difference: its mean, the standard error of that, the degrees of freedom, the skewness."""
 
     difference: float
     error: float
     freedom: int
     skewness: float
-    other: float
-    other_variance: float
-    covariance: float
 
     @property
     def t(self) -> float:
@@ -104,13 +98,11 @@ class Moments(NamedTuple):
         return float(np.copysign(np.inf, self.difference)) if self.difference else 0.0
 
 
-def moments(units: Units, a: int, b: int | None) -> Moments:
-    """The moments of system a − system b (of system a alone, where b is None)."""
-    first = units.sums[:, a]
-    second = units.sums[:, b] if b is not None else np.zeros(len(units))
-    mean, other = float((first - second).sum()), float(second.sum())
+def moments(units: Units, a: int, b: int) -> Moments:
+    """The moments of system a − system b, to describe their difference by."""
+    first, second = units.sums[:, a], units.sums[:, b]
+    mean = float((first - second).sum())
     apart = (first - second) - units.share * mean
-    beside = second - units.share * other
     number = len(units)
     scale = number / (number - 1) if number > 1 else float("nan")
     square = float((apart**2).sum())
@@ -118,15 +110,7 @@ def moments(units: Units, a: int, b: int | None) -> Moments:
         square = 0.0  # rounding, not scatter
         mean = 0.0 if np.array_equal(first, second) else mean
     skewness = float((apart**3).mean() / (square / number) ** 1.5) if square > 0 else 0.0
-    return Moments(
-        mean,
-        float(np.sqrt(scale * square)),
-        number - 1,
-        skewness,
-        other,
-        scale * float((beside**2).sum()),
-        scale * float((apart * beside).sum()),
-    )
+    return Moments(mean, float(np.sqrt(scale * square)), number - 1, skewness)
 
 
 def t_test(found: Moments) -> float:
@@ -138,12 +122,6 @@ def t_test(found: Moments) -> float:
     return float(2 * stdtr(found.freedom, -abs(found.t)))
 
 
-def t_interval(found: Moments, alpha: float = 0.05) -> Interval:
-    """The paired-t interval of the mean difference."""
-    half = t_quantile(found.freedom, alpha) * found.error
-    return found.difference - half, found.difference + half
-
-
 def t_quantile(freedom: float, alpha: float) -> float:
     """The two-sided quantile of t, which is kept."""
     if freedom <= 0:
@@ -153,25 +131,6 @@ def t_quantile(freedom: float, alpha: float) -> float:
 
         QUANTILES[freedom, alpha] = float(stdtrit(freedom, 1 - alpha / 2))
     return QUANTILES[freedom, alpha]
-
-
-def relative_change(found: Moments, alpha: float = 0.05) -> tuple[float, Interval]:
-    """The difference as a share of the other mean, with Fieller's interval; infinite where that mean may be 0.
-
-    Fieller: the ratios r for which difference − r · mean is not significantly different from 0.
-    """
-    if not found.other:
-        return (0.0, (0.0, 0.0)) if not found.difference and not found.error else (float("nan"), NOWHERE)
-    ratio = found.difference / found.other
-    square = t_quantile(found.freedom, alpha) ** 2
-    lead = found.other**2 - square * found.other_variance
-    middle = found.difference * found.other - square * found.covariance
-    last = found.difference**2 - square * found.error**2
-    under = middle**2 - lead * last
-    if not lead > 0 or not under >= 0:
-        return ratio, NOWHERE
-    low, high = sorted((middle + sign * np.sqrt(under)) / lead for sign in (-1, 1))
-    return ratio, (float(low), float(high))
 
 
 def effect_size(found: Moments, units: Units) -> float:

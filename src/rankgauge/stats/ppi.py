@@ -28,7 +28,7 @@ INTERVALS: Final = {
     "flips": "the sign-flip test inverted; of humans alone Wilson's",
     "ppi_py": "normal, variances divided by n: what the package ppi_py gives",
 }
-IDLE: Final = {"t": "flips"}  # what was an interval once → what is made in its place
+IDLE: Final[dict[str, Interval]] = {"t": "flips"}  # what was an interval once → what is made in its place
 
 MOST_QUERIES: Final = 10**9  # more than anyone will ever judge
 SAME: Final = 9  # decimals, to which values that are the same agree

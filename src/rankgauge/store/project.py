@@ -160,11 +160,16 @@ class Project:
     def rule(self) -> Labels:
         """How this project makes judgments of labels."""
         wanted = self.settings.get("labels", {})
-        policy = wanted.get("policy", "majority")
-        if policy not in POLICIES:
+        if not isinstance(wanted, dict):
+            raise InputError(f"{self.folder / FILE}: labels = {wanted!r}; expected a table: [labels]")
+        policy, named = wanted.get("policy", "majority"), wanted.get("from", [])
+        ranks_of = [[each] if isinstance(each, str) else each for each in named] if isinstance(named, list) else [None]
+        if not all(isinstance(rank, list) and all(isinstance(each, str) for each in rank) for rank in ranks_of):
+            expected = 'names of judges in their order, such as ["people", ["one", "other"]]'
+            raise InputError(f"{self.folder / FILE}: [labels] from = {named!r}; expected {expected}")
+        if not isinstance(policy, str) or policy not in POLICIES:
             raise InputError(f"{self.folder / FILE}: [labels] policy = {policy!r}; expected {choices(POLICIES)}")
-        ranks = tuple((each,) if isinstance(each, str) else tuple(each) for each in wanted.get("from", ()))
-        return Labels(ranks, policy)
+        return Labels(tuple(tuple(rank or ()) for rank in ranks_of), policy)
 
     def labels(
         self, by: str | None = None, *, people: bool = False, repeated: bool = False, fresh: bool = False

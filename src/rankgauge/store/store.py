@@ -296,7 +296,7 @@ class Store:
         latest = latest.where(judge.kind != judgments.TRIAL, judgments.is_label())
         latest = latest.group_by(table.query_id, table.doc_id, judge.name, table.repeat, table.ruling)
         latest = latest.where(table.judgment_id <= until) if until is not None else latest
-        outdated = case(
+        older = case(
             (table.doc_hash.is_(None), literal(False)), else_=table.doc_hash != judgments.text_now(table.doc_id)
         )
         asked = select(
@@ -307,16 +307,19 @@ class Store:
             table.state,
             table.grade,
             table.ruling,
-            outdated,
+            older,
             table.judge_id,
+            table.doc_hash,
         )
         asked = asked.join(schema.judge, judge.judge_id == table.judge_id)
         asked = asked.where(table.judgment_id.in_(latest)).order_by(table.judgment_id)
 
         def found(connection: Connection) -> tuple[list[Rated], int]:
+            known = connection.execute(asked).all()
+            changed = texts.changed_texts(connection, ((row[1], row[9]) for row in known if row[7]))
             rows = [
-                Rated(*row[:6], ruling=bool(row[6]), outdated=bool(row[7]), setting=row[8])
-                for row in connection.execute(asked).all()
+                Rated(*row[:6], ruling=bool(row[6]), outdated=(row[1], row[9]) in changed, setting=row[8])
+                for row in known
             ]
             return rows, int(connection.scalar(select(func.max(table.judgment_id))) or 0)
 

@@ -21,6 +21,7 @@ __all__ = [
     "Text",
     "add_documents",
     "add_queries",
+    "changed_texts",
     "document_row",
     "merged",
     "newest_texts",
@@ -105,6 +106,25 @@ def newest_texts(connection: Connection, wanted: Iterable[str]) -> dict[str, Tex
         for doc, known, fields in connection.execute(_TEXTS, {"docs": part}):
             found[doc] = Text(known, json.loads(fields))
     return found
+
+
+def changed_texts(connection: Connection, versions: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those versions of documents, by hash, of which a field has another text now.
+
+    A field that is not there now, or was not there then, is no change: systems return different fields of a document.
+    """
+    asked = set(versions)
+    known: dict[tuple[str, str], dict[str, Any]] = {}
+    now: dict[str, dict[str, Any]] = {}
+    for part in parts(sorted({doc for doc, _ in asked})):
+        for doc, hashed, written in connection.execute(_TEXTS, {"docs": part}):
+            known[doc, hashed] = fields = json.loads(written)
+            now.setdefault(doc, {}).update(fields)
+    return {
+        each
+        for each in asked
+        if each not in known or any(now[each[0]][name] != value for name, value in known[each].items())
+    }
 
 
 _D = schema.document.c

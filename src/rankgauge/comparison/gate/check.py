@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rankgauge.comparison.doubts import FEW_QUERIES, SKEWED
+from rankgauge.comparison.doubts import SKEWED
+from rankgauge.comparison.gate.answers import Compared, Drift, Minimum
 from rankgauge.comparison.gate.baseline import read_baseline, values_of
 from rankgauge.comparison.gate.moved import moved_between
-from rankgauge.comparison.gate.outcome import Check, Compared, Drift, Lost, Minimum
+from rankgauge.comparison.gate.outcome import Check, Lost
 from rankgauge.comparison.ranges import is_bounded, within_range
 from rankgauge.comparison.saved import Saved
 from rankgauge.errors import Doubt, InputError, MatchError
@@ -33,7 +34,7 @@ from rankgauge.read.named import named_one
 from rankgauge.read.readers import RunSource
 from rankgauge.stats import inference
 from rankgauge.stats.estimate import Estimate
-from rankgauge.stats.inference import FEW, Population, Queries, differences, mean_interval
+from rankgauge.stats.inference import FEW, FEW_QUERIES, Population, Queries, differences, mean_interval
 from rankgauge.stats.paired import NOWHERE, TIE
 from rankgauge.stats.power import ALPHA, queries_needed
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from rankgauge.comparison.gate.outcome import Check, Compared, Minimum
+from rankgauge.comparison.gate.answers import Compared, Minimum
 from rankgauge.comparison.verdict import ends_text
 from rankgauge.errors import counted
 from rankgauge.stats.inference import FEW, unseen_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rankgauge.comparison.gate.outcome import Check
 
 __all__ = ["claim", "claims", "drift_words", "unseen_loss"]
 

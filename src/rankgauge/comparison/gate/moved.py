@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgauge.comparison.gate.outcome import Moved
+from rankgauge.comparison.gate.answers import Moved
 from rankgauge.measures import parse
 from rankgauge.read.records import Run
 

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
 from rankgauge.comparison.comparison import ByMeasure
-from rankgauge.comparison.doubts import FEW_QUERIES
 from rankgauge.comparison.leaderboard.board import Board, MacroPair, Standing, Ways, board_of
 from rankgauge.comparison.leaderboard.cells import CACHE, Cells, measure_cells
 from rankgauge.comparison.leaderboard.suite import Dataset, Suite, find_suite
 from rankgauge.comparison.ranges import too_few
-from rankgauge.comparison.verdict import NOT_SIGNIFICANT, p_text, percent
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT, OPTIMISTIC, p_text, percent
 from rankgauge.errors import InputError, MeasureError, ProtocolError, counted, unknown
 from rankgauge.measures import AnyMeasure, Measure, parse_all
 from rankgauge.protocol import DEFAULT, Protocol, Rules
 from rankgauge.shown import Shown
 from rankgauge.stats.estimate import Estimate
+from rankgauge.stats.inference import FEW_QUERIES
 
 __all__ = ["Board", "Leaderboard", "Standing", "bench"]
 
@@ -277,8 +277,7 @@ def _best(board: Board) -> str:
         return f"Best: {first} and {second} share the highest {board.measure} {number}."
     if pair.adjusted_decision == NOT_SIGNIFICANT:
         return f"Best: {first} has the highest {board.measure} {number}, not significantly above {second} ({p})."
-    optimistic = "A winner's mean is optimistic: it was chosen for being high."
-    return f"Best: {first} has the highest {board.measure} {number} ({p} against {second}). {optimistic}"
+    return f"Best: {first} has the highest {board.measure} {number} ({p} against {second}). {OPTIMISTIC}"
 
 
 def _missing(leaderboard: Leaderboard) -> Iterator[str]:

@@ -109,7 +109,7 @@ def funnel(
     cells = _cells(list(sources), list(second))
     _refuse_unused(list(sources), cells)
     labels = read_judgments(judgments)
-    drawn = None if sample is None else sample_given(sample, weights, per, population)
+    drawn = None if sample is None and population is None else sample_given(sample, weights, per, population)
     design = None if drawn is None else Design.of(drawn, labels.queries, per, population)
     labels = labels if design is None else labels.only(set(design.queries))
     runs: dict[_Key, Run | Streamed] = {(name,): run.opened(protocol) for name, run in sources.items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rankgauge.comparison.settings import ALSO, IDLE
-from rankgauge.comparison.verdict import NOT_SIGNIFICANT
+from rankgauge.comparison.verdict import NOT_SIGNIFICANT, OPTIMISTIC
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column, number_text
 from rankgauge.show.marks import DAGGERS, TESTS, beaten_letters, decision_mark, delta_column, legend, letter
@@ -50,7 +50,6 @@ __all__ = [
 CLEAREST: Final = 45  # pairs, beyond which a table shows the clearest only: ten systems have as many
 MOST_BARS: Final = 500  # queries; a chart of more would make a page large
 SPOKEN: Final = 3  # pairs, up to which there is a sentence for each
-OPTIMISTIC: Final = "A winner's mean is optimistic: it was chosen for being high."
 DETECTABLE: Final = "minimum detectable effect: a true difference of this size is found with a chance of 80 %"
 DECIDES: Final = {
     True: "The adjusted p decides.",
@@ -199,7 +198,7 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     shown = pairs if every_pair else clearest(pairs)
     columns = [*PAIR, Column("difference", "signed"), RELATIVE]
     columns += [interval_column(comparison.settings.alpha, "difference")]
-    columns += [*p_columns(family, aside=True), Column("verdict", key="decision")]
+    columns += [*p_columns(family), Column("verdict", key="decision")]
     rows = [
         [
             *(each.a, each.b, each.difference, each.relative, each.interval),
@@ -212,9 +211,9 @@ def pairs_table(comparison: Comparison, pairs: Sequence[Pair], every_pair: bool,
     return Table("pairs", title, columns, rows, search=len(rows) > 8)
 
 
-def p_columns(family: int, *, aside: bool = False) -> list[Column]:
+def p_columns(family: int) -> list[Column]:
     """The pair's own p, and where there are several pairs the one that is adjusted for all of them."""
-    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted", aside=aside)] if family > 1 else [])]
+    return [Column("p", "p"), *([Column("adjusted p", "p", key="p_adjusted", aside=True)] if family > 1 else [])]
 
 
 def p_cells(pair: Pair, family: int) -> tuple[float, ...]:

@@ -10,7 +10,8 @@ from rankgauge.errors import counted
 from rankgauge.show.model import Block, Bullets, Column, Fold, Mark, Notes, Section, Table, Text
 
 if TYPE_CHECKING:
-    from rankgauge.comparison.gate.outcome import Check, Compared, Minimum
+    from rankgauge.comparison.gate.answers import Compared, Minimum
+    from rankgauge.comparison.gate.outcome import Check
 
 __all__ = ["sections"]
 

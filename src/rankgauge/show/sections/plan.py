@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rankgauge.comparison.doubts import FEW_QUERIES
 from rankgauge.show.cells import interval_text
 from rankgauge.show.model import Block, Bullets, Column, Notes, Section, Table, Text, chart_of
+from rankgauge.stats.inference import FEW_QUERIES
 
 if TYPE_CHECKING:
     from rankgauge.comparison.plan import Answer, Plan

@@ -44,9 +44,9 @@ BAR: Final = Bar()
 
 
 def kappa_of(found: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
-    """κ of a check, with the ends of its interval."""
-    kappa = found["kappa"]
-    return kappa["value"], kappa["low"], kappa["high"]
+    """κ of a check, with the ends of its interval; None where there is none."""
+    value, low, high = (found["kappa"][name] for name in ("value", "low", "high"))
+    return tuple(None if each is None or each != each else each for each in (value, low, high))  # type: ignore[return-value]
 
 
 def shares_order(orders: Any) -> bool | None:
@@ -73,7 +73,8 @@ def doubt_of_check(judge: str, found: Mapping[str, Any], bar: Bar = BAR, people:
         return Doubt(UNCHECKED, f"{words}. C{again[1:]}")
     pairs, queries = found["graded"], found["queries"]
     large = pairs >= bar.pairs and queries >= bar.queries
-    if large and (found.get("same_order") or (low is not None and low >= bar.kappa)):
+    agreed = value == 1 or (low is not None and low >= bar.kappa)  # on every pair: κ is 1, and has no interval
+    if large and (found.get("same_order") or agreed):
         return None
     of = counted(pairs, "pair")
     if value is not None and value < 0 and (high is None or high < 0):
