@@ -171,8 +171,7 @@ class TestOnePair:
         found = compare(None, {"a": {"q": 0.5}, "b": {"q": 0.75}}, margin=0.1, rope=0.1, also=["tukey", "bca"])
         pair = found.pair("b", "a")
         assert (pair.difference, pair.p, pair.p_adjusted, pair.decision) == (0.25, 1.0, 1.0, "not significant")
-        sizes = "b − a is 0.2500 value (p = 1.0000); 1 query"
-        assert pair.verdict == f"Too few queries to tell: {sizes} cannot show a significant difference"
+        assert pair.verdict == "One query cannot show a difference: b − a is 0.2500 value. Judge at least 6 queries"
         unknown = [pair.p_t, pair.d_z, *pair.d_z_interval, pair.g_z, pair.detectable, pair.better, pair.within_rope]
         unknown += [pair.tost, pair.others["tukey"]["p"], *pair.interval]
         assert all(each is not None and math.isnan(each) for each in unknown)

@@ -347,7 +347,9 @@ def joined(text: str) -> str:
 
 def test_a_judge_with_one_grade_for_all_ends_the_loop(stones: Path, command: Command) -> None:
     """Every system had 1.0000, without a word, with exit code 0; now the results come with it, and code 4."""
-    words = "gpt gave grade 2 to all 30 pairs, so that systems cannot be told apart. Check its prompt and scale"
+    words = (
+        "gpt gave grade 2 to all 30 pairs, so that its grades tell no two documents apart. Check its prompt and scale"
+    )
     with chatting(grade_of=lambda text: 2) as server:
         configured(server.url)
         for _ in range(2):  # also where nothing is asked any more
@@ -413,7 +415,9 @@ def test_a_judge_on_another_scale_is_seen(stones: Path, command: Command) -> Non
         configured(server.url)
         done = command("loop")
         assert (done.code, server.calls) == (4, 37)  # an answer that cannot be read is asked for once more
-    assert "Caution: gpt gave grade 1 to all 23 pairs, so that systems cannot be told apart." in joined(done.out)
+    assert "Caution: gpt gave grade 1 to all 23 pairs, so that its grades tell no two documents apart." in joined(
+        done.out
+    )
     words = "7 of 30 answers by gpt were not on its scale of 0–3. Check the scale in its prompt"
     assert f"Caution: {words} (RG407)." in joined(done.out)
     assert words in joined(command("eval", "@labels", "@find").out)
@@ -560,7 +564,9 @@ def test_the_app_says_so_too(stones: Path, command: Command) -> None:
             asked.data("/compare.json")
             for page in ("/", "/compare"):
                 shown = html.unescape(re.sub("<[^>]+>", " ", asked.get(page).text))
-                assert "gpt gave grade 2 to all 30 pairs, so that systems cannot be told apart." in joined(shown), shown
+                assert "gpt gave grade 2 to all 30 pairs, so that its grades tell no two documents apart." in joined(
+                    shown
+                ), shown
                 assert "Nobody has checked gpt against people, and it gave 30 of 30 grades." in joined(shown), shown
     finally:
         served.cache.close()

@@ -447,7 +447,8 @@ def test_one_query_and_two_systems_are_reported_without_a_test(options: dict[str
         {"label": "queries", "value": 1, "below": "evaluated"},
     ]
     first = report.to_dict()["sections"][0]["blocks"][0]
-    assert first["words"] == f"Too few queries to tell: y − x is {1 - 1 / np.log2(3):.4f} nDCG@10 over 1 query."
+    words = f"One query cannot show a difference: y − x is {1 - 1 / np.log2(3):.4f} nDCG@10. Judge at least 6 queries."
+    assert first["words"] == words
     assert first["kind"] == "warn"
     assert any("need two queries or clusters" in text for text in careful_of(report))
     assert json.loads(report.to_json())["comparison"] is None

@@ -25,7 +25,7 @@ from sentences import CASES, OFTEN, is_number
 NUMBER, P = r"-?\d+\.\d{4,}", r"p (?:= (?P<p{0}>[\d.]+)|< 0\.0001)"
 ENDS = r"(?P<low{0}>-?\d+\.\d{{4,}}) to (?P<high{0}>-?\d+\.\d{{4,}})"
 LEAD = r"(?:(?P<lead>On this log|For other searches of this kind), )?"
-SURE = rf"(?:(?:(?P<alpha>\d+) % interval {ENDS.format('')})?(?:; )?(?:{P.format('')})?)"
+LEVEL = r"(?P<alpha>\d+) % interval "
 DECIDES = (
     r"(?:; (?:(?P<method>[a-z-]+) decides: adjusted|adjusted for (?P<family>\d+) comparisons:) p "
     r"(?:= (?P<p_adjusted>[\d.]+)|< 0\.0001|–))?"
@@ -38,30 +38,42 @@ SECOND = (
     rf"\S+ is (?P<turned>better|worse)(?:: (?P<all>all of its queries are known)| \((?:{ENDS.format('_turned')}; )?"
     rf"{P.format('_turned')}\))))?"
 )
-# Every form of the answer about a pair.
-ANSWERS = {
-    "decided": re.compile(
-        rf"{LEAD}(?P<a>\S+) is (?P<decision>better|worse) than (?P<b>\S+) by (?P<exactly>exactly )?(?P<size>{NUMBER})"
-        rf"{OF}(?: on each of (?P<each>\d+) queries)? \((?:(?P<change>[\d.]+) % (?P<more>more|less); )?"
-        rf"(?:all \d+ queries of the log: no uncertainty of sampling|{SURE}{DECIDES})\){SECOND}$"
-    ),
-    "same": re.compile(
-        r"No difference: (?P<a>\S+) and (?P<b>\S+) have the same (?P<measure>\S+) on (?:all (?P<n>\d+) queries|the one "
-        r"query)$"
-    ),
-    "open": re.compile(
-        rf"{LEAD}[Nn]o clear winner: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER}){OF} \({SURE}{DECIDES}\); "
-        rf"(?:minimum detectable effect (?P<detectable>{NUMBER})|there is no interval){SECOND}$"
-    ),
-    "few changed": re.compile(
-        rf"Only (?P<changed>\d+) of (?P<n>\d+) queries changed: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER}){OF} "
-        rf"\({SURE}{DECIDES}\): too few to tell$"
-    ),
-    "few": re.compile(
-        rf"Too few queries to tell: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER}){OF} \({SURE}{DECIDES}\); "
-        rf"(?P<n>\d+) (?:query|queries)(?P<chance> left to chance)? cannot show a significant difference{SECOND}$"
-    ),
-}
+
+
+def answers(of: str = OF, level: str = LEVEL) -> dict[str, re.Pattern[str]]:
+    """Every form of the answer about a pair; a brief one has neither measure nor level."""
+    sure = rf"(?:(?:{level}{ENDS.format('')})?(?:; )?(?:{P.format('')})?)"
+    return {
+        "decided": re.compile(
+            rf"{LEAD}(?P<a>\S+) is (?P<decision>better|worse) than (?P<b>\S+) by (?P<exactly>exactly )?"
+            rf"(?P<size>{NUMBER}){of}(?: on each of (?P<each>\d+) queries)? "
+            r"\((?:(?P<change>[\d.]+) % (?P<more>more|less); )?"
+            rf"(?:all \d+ queries of the log: no uncertainty of sampling|{sure}{DECIDES})\){SECOND}$"
+        ),
+        "same": re.compile(
+            r"No difference: (?P<a>\S+) and (?P<b>\S+) have the same (?P<measure>\S+) on (?:all (?P<n>\d+) "
+            r"queries|the one query)$"
+        ),
+        "open": re.compile(
+            rf"{LEAD}[Nn]o clear winner: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER}){of} \({sure}{DECIDES}\); "
+            rf"(?:minimum detectable effect (?P<detectable>{NUMBER})|there is no interval){SECOND}$"
+        ),
+        "few changed": re.compile(
+            rf"Only (?P<changed>\d+) of (?P<n>\d+) queries changed: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER})"
+            rf"{of} \({sure}{DECIDES}\): too few to tell$"
+        ),
+        "one": re.compile(
+            rf"One query cannot show a difference: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER})"
+            rf" (?P<measure>\S+)(?: per (?:search|query))?\. Judge at least 6 queries{SECOND}$"
+        ),
+        "few": re.compile(
+            rf"Too few queries to tell: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER}){of} \({sure}{DECIDES}\); "
+            rf"(?P<n>\d+) (?:query|queries)(?P<chance> left to chance)? cannot show a significant difference{SECOND}$"
+        ),
+    }
+
+
+ANSWERS, BRIEF = answers(), answers("", "")
 HIGHEST = re.compile(
     rf"Highest (?P<measure>\S+)(?: per \w+)?: (?P<best>\S+), (?P<mean>{NUMBER})(?:; (?:(?P<all>all others are worse)|"
     r"not significantly different: (?P<level>.+?)) \(adjusted for (?P<family>\d+) comparisons?\)\. A winner's mean is "
@@ -69,9 +81,11 @@ HIGHEST = re.compile(
 )
 
 
-def holds(words: str, pairs: dict[tuple[str, str], dict[str, Any]], alpha: float) -> str:
+def holds(
+    words: str, pairs: dict[tuple[str, str], dict[str, Any]], alpha: float, forms: dict[str, re.Pattern[str]] = ANSWERS
+) -> str:
     """Assert that an answer about a pair is that of its numbers; the name of its form."""
-    name, found = next((n, m) for n, pattern in ANSWERS.items() if (m := pattern.match(words)))
+    name, found = next((n, m) for n, pattern in forms.items() if (m := pattern.match(words)))
     said, pair = found.groupdict(), pairs[found["a"], found["b"]]
     low, high = pair["difference"]["low"], pair["difference"]["high"]
     decided = pair["p"] if pair["decided_by"] == "p" else pair["p_adjusted"]
@@ -104,6 +118,7 @@ def holds(words: str, pairs: dict[tuple[str, str], dict[str, Any]], alpha: float
         assert is_number(said["signed"], pair["difference"]["value"])
         assert pair["wins"] + pair["losses"] > 0
         assert decided > alpha or low is None
+        assert (pair["queries"] == 1) == (name == "one")
         if said.get("detectable"):
             assert is_number(said["detectable"], pair["detectable"])
         if name == "few changed":
@@ -333,7 +348,12 @@ def told(words: str, report: Any) -> str:
             check(found, report)
             return pattern
     if report.facts.comparison is None:
-        assert re.match(r"nDCG@5 of \S+ is|Too few queries to tell: \S+ − \S+ is", words), words
+        if len(report.facts.results) > 1:  # with one query, which `compare` says in the same words
+            results = report.facts.results.items()
+            runs = {name: dict(zip(r.query_ids, r.measured[r.measures[0]], strict=True)) for name, r in results}
+            assert words == f"{compare(None, runs, 'nDCG@5').pair(*report.facts.focus).verdict}."
+            return "one"
+        assert re.match(r"nDCG@5 of \S+ is", words), words
         return "alone"
     return holds(words.removesuffix("."), both_ways(report.facts.comparison), 0.05)
 
@@ -363,3 +383,32 @@ def test_the_best_first_is_no_winner_over_what_it_was_compared_with() -> None:
     (highest,) = (each for each in words if each.startswith("Highest"))
     assert highest.startswith("Highest nDCG@5: s00, 1.0000; all others are worse (adjusted for 3 comparisons).")
     assert not any("better than each" in each for each in words)
+
+
+# ---- equal scores ----------------------------------------------------------------------------------------------------
+
+
+def tie_band(judgments: Any, runs: dict[str, Any]) -> list[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [doubt.text for doubt in compare(judgments, runs, "nDCG@10").warnings if doubt.code == "tie-band"]
+
+
+def test_equal_scores_that_reverse_nothing_are_no_caution() -> None:
+    """The bands touch neither value of the other: a is 0.6309 to 1, b 0.4307 to 0.5; wide as they are together."""
+    judgments = {f"q{at}": {"m": 1} for at in range(30)}
+    a = {query: {"m": 2.0, "z": 2.0} for query in judgments}
+    b = {query: {"x": 4.0, "y": 3.0, "m": 2.0, "a": 2.0} for query in judgments}
+    assert tie_band(judgments, {"b": b, "a": a}) == []
+
+
+def test_equal_scores_that_could_reverse_a_pair_are_a_caution() -> None:
+    """The worst order of a's scores is below what b has."""
+    judgments = {f"q{at}": {"m": 1} for at in range(30)}
+    a = {query: {"m": 2.0, "n": 2.0, "o": 2.0, "p": 2.0} for query in judgments}  # 0.4307 to 1, and 1 by the ids
+    b = {query: {"x": 4.0, "m": 2.0} for query in judgments}  # 0.6309
+    (words,) = tie_band(judgments, {"b": b, "a": a})
+    assert words.startswith(
+        "nDCG@10: the order of equal scores could undo the difference of a and b; a alone ranges from"
+    )
+    assert "0.4307 to 1.0000" in words

@@ -507,7 +507,7 @@ def test_two_runs_and_one_query_say_that_these_are_too_few(tmp_path: Path, worke
     with asked(tmp_path, qrels, runs, worker=worker) as app:
         assert app.data("/index.json")["systems"][0]["system"] == "x"
         pair = app.data("/compare.json")["measures"]["nDCG@10"]["pairs"][0]
-        assert pair["verdict"].startswith("Too few queries to tell: y − x is -1.0000")
+        assert pair["verdict"].startswith("One query cannot show a difference: y − x is -1.0000")
 
 
 # ---- hostile texts ---------------------------------------------------------------------------------------------------

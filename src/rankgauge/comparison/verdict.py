@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
 __all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "OPTIMISTIC", "WORSE", "change_text", "decide", "p_text", "percent"]
-__all__ += ["ends_text", "smallest_p", "units_text", "verdict"]
+__all__ += ["ends_text", "one_unit", "smallest_p", "units_text", "verdict"]
 
 BETTER: Final = "better"
 WORSE: Final = "worse"
@@ -53,8 +53,11 @@ def _answer(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
         apart = f"{exactly}{number(abs(pair.difference))}{measure}"
         each = f" on each of {pair.queries:,} queries" if pair.constant else ""
         return f"{pair.a} is {pair.decision} than {pair.b} by {apart}{each} ({sure})"
-    if pair.ties == pair.queries:
-        return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on {_every(pair.queries)}"
+    if pair.ties == pair.queries > 1:
+        return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on all {pair.queries:,} queries"
+    if 1 in (pair.queries, pair.clusters):
+        difference = 0.0 if pair.ties == pair.queries else pair.difference
+        return one_unit(pair.a, pair.b, difference, measure or f" {pair.measure}", number, one=pair.queries == 1)
     apart = f"{pair.a} − {pair.b} is {number(pair.difference)}{measure} ({_sure(pair, number, brief)})"
     if pair.units < FEW:
         few = units_text(pair.units, pair.clusters) + " left to chance" * (pair.units < pair.queries)
@@ -69,8 +72,22 @@ def _answer(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
     return f"No clear winner: {apart}; minimum detectable effect {number(pair.detectable)}"
 
 
-def _every(queries: int) -> str:
-    return f"all {queries:,} queries" if queries > 1 else "the one query"
+def one_unit(
+    a: str,
+    b: str,
+    difference: float,
+    measure: str,
+    number: Callable[[float], str] = "{:z.4f}".format,
+    *,
+    one: bool = True,
+) -> str:
+    """The answer where there is one query, or one cluster of queries, which shows nothing of others."""
+    if not difference and one:
+        return f"No difference: {a} and {b} have the same{measure} on the one query"
+    what, more = ("query", "queries") if one else ("cluster of queries", "clusters")
+    return (
+        f"One {what} cannot show a difference: {a} − {b} is {number(difference)}{measure}. Judge at least {FEW} {more}"
+    )
 
 
 def _sure(pair: Pair, number: Callable[[float], str], brief: bool) -> str:

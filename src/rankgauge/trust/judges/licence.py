@@ -111,7 +111,7 @@ def doubts_of_grades(
     total = sum(grades.values())
     if len(used) == 1 and pairs >= ENOUGH:
         words = f"{judge} gave grade {number_text(used[0])} to all {counted(pairs, 'pair')}"
-        yield Doubt(ONE_GRADE, f"{words}, so that systems cannot be told apart. Check its prompt and scale")
+        yield Doubt(ONE_GRADE, f"{words}, so that its grades tell no two documents apart. Check its prompt and scale")
     said = []
     if len(used) > 1 and scale and pairs >= ENOUGH:
         said += [*_one_end(judge, grades, used, total, scale)]
