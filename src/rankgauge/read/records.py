@@ -233,6 +233,11 @@ class Judgments(Record):
         return f"{', '.join(names[:NAMED])}{more}"
 
     @property
+    def credit(self) -> str:
+        """The words that say whose labels of a store these are; nothing where they come from elsewhere."""
+        return f"labels by {self.by}" if self.by else ""
+
+    @property
     def told(self) -> bool:
         """Whether there is anything to know about the labels, as of those of a store alone."""
         return bool(self.remarks or self.models)

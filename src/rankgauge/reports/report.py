@@ -65,8 +65,8 @@ class Report(Shown):
         """What the report rests on."""
         facts, first = self.facts, self.facts.results.first
         judged = f"judgments {first.fingerprints['judgments']}"
-        if first.judgments is not None and first.judgments.by:
-            judged = f"labels of {first.judgments.by}, {judged}"
+        if first.judgments is not None and first.judgments.credit:
+            judged = f"{first.judgments.credit}, {judged}"
         counts = [counted(len(facts.results), "system"), counted(len(facts.first.queries), "query", "queries")]
         return " · ".join([f"{', '.join(facts.values)}{facts.first.per}", *counts, judged])
 

@@ -95,7 +95,9 @@ class Server(NamedTuple):
             if site is None:
                 return _reading(self.served)
             given["site"] = site
-        return make(**given, **parameters)
+        view = make(**given, **parameters)
+        labels = given["site"].collection.judgments.credit if "site" in given else ""
+        return replace(view, subtitle=" · ".join(filter(None, [view.subtitle, labels])))
 
     def form(self, make: Callable[..., View], parameters: Mapping[str, Any], person: Person) -> View | None:
         """What there is to choose on a page of which something typed was refused, as it was typed; None where the page

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgauge.protocol import SPOKEN
 from rankgauge.result import judged_words
 from rankgauge.show.cells import interval_column
-from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, chart_of, ranked
+from rankgauge.show.model import Chart, Column, Later, Notes, Section, Table, capital, chart_of, ranked
 
 if TYPE_CHECKING:
     from rankgauge.measures import Measure
@@ -111,8 +111,8 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     unusual = bool(evaluation.protocol.changed)
     yield from _dialect_words(evaluation.first)
     yield f"Queries: {'; '.join(_count_words(results))}."
-    if evaluation.first.judgments is not None and evaluation.first.judgments.by:
-        yield f"Labels: of {evaluation.first.judgments.by}."
+    if evaluation.first.judgments is not None and evaluation.first.judgments.credit:
+        yield f"{capital(evaluation.first.judgments.credit)}."
     yield from [rules] if unusual else []
     yield from [note for note in evaluation.ties if note not in loud]
     for k in evaluation.first.judged:

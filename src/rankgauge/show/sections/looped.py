@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rankgauge.comparison.verdict import percent, verdict
 from rankgauge.errors import counted
 from rankgauge.show.cells import interval_column
-from rankgauge.show.model import Bullets, Column, Notes, Section, Table
+from rankgauge.show.model import Bullets, Column, Notes, Section, Table, capital
 from rankgauge.validation.labels import FAMILY, JUDGES
 
 if TYPE_CHECKING:
@@ -93,6 +93,9 @@ def _meaning(comparison: Comparison | None) -> str:
 
 def _rests_on(looped: Looped) -> Iterator[str]:
     checks = looped.agreement
+    labels = None if looped.evaluation is None else looped.evaluation.first.judgments
+    if labels is not None and labels.credit and labels.judges != [each.judge for each in looped.judged]:
+        yield f"{capital(labels.credit)}."
     for judged in looped.judged:
         again = f"rankgauge judge --judge {judged.judge} --again"
         lost = f", {judged.open:,} have no grade (ask again: {again})" if judged.open else ""
