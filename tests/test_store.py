@@ -218,8 +218,8 @@ def test_a_damaged_schema_is_one_sentence(tmp_path: Path, command: Command) -> N
                 with Store.open(f"sqlite:///{path}", write=write) as store:
                     store.runs()
             except StoreError as error:
-                said = str(error)
-                damaged += said.endswith(
+                sentence = str(error)
+                damaged += sentence.endswith(
                     "rankgauge.db: the database is damaged; restore a dump (rankgauge store restore)"
                 )
             for rest in ("-wal", "-shm"):

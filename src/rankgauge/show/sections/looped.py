@@ -78,7 +78,7 @@ def _table(evaluation: Evaluation, comparison: Comparison | None) -> Table:
             row += [own[first], own.estimate(first)[1:]]
         row += [] if sampled else [result[first]]
         rows.append([*row, *(result[each] for each in others), result.judged[k]])
-    queries = counted(evaluation.first.counts["queries"], "query", "queries")
+    queries = counted(evaluation.first.evaluated, "query", "queries")
     return Table("systems", f"{first} of {queries}{_meaning(comparison)}", columns, rows)
 
 
