@@ -89,7 +89,7 @@ def test_a_function_judges_and_is_not_asked_twice(folder: Path, command: Command
     again = command("judge", "pairs.jsonl", "--judge", "mine", "--call", "mine:grade")
     assert again.out.startswith("mine graded 12 of 12 pairs; nothing was asked, for all answers are stored.")
     assert len(asked) == 12
-    odd = {"query_id": "q9", "doc_id": "d9", "query": "stones", "document": {"text": "none of them"}}
+    odd = {"query_id": "q9", "doc_id": "d99", "query": "stones", "document": {"text": "none of them"}}
     Path("more.jsonl").write_text(Path("pairs.jsonl").read_text() + json.dumps(odd) + "\n")
     for _ in range(2):  # what raises is asked again every time
         broken = command("judge", "more.jsonl", "--judge", "mine", "--call", "mine:grade")

@@ -117,7 +117,7 @@ PAIRS = [
 def test_pairs_come_back_as_they_went_out(suffix: str, tmp_path: Path) -> None:
     path = str(tmp_path / f"pairs{suffix}")
     write_pairs(PAIRS, path)
-    again = read_pairs(path)
+    again = [pair._replace(place=None) for pair in read_pairs(path)]
     plain = [pair._replace(why=None) for pair in PAIRS]
     if "json" not in suffix:  # in a table what is empty is not there
         plain = [pair._replace(need=pair.need or None) for pair in plain]

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import rankgauge
 from command import Command
 from nursery import Nursery
-from rankgauge.errors import RankgaugeError
+from rankgauge.errors import RankgaugeError, RankgaugeWarning
 from rankgauge.protocol import Order, Protocol
 from stores import QRELS, RUN, new_database, stored
 
@@ -84,9 +84,13 @@ def test_one_id_one_text(store: Store) -> None:
     assert store.add_queries([("q", "shoes", None)], "b.tsv") == 0
     with pytest.raises(StoreError, match=r"b\.tsv: query 'q' has another text in the store"):
         store.add_queries([("q", "boots", None), ("r", "x", None)], "b.tsv")
-    with pytest.raises(StoreError, match=r"c\.tsv: document 'd' has two texts in this file"):
+    with pytest.raises(StoreError, match=r"c\.tsv: document 'd' has another 'text' than in c\.tsv"):
         store.add_documents([("d", {"text": "a"}), ("d", {"text": "b"})], "c.tsv")
-    assert store.add_documents([("d", {"text": "a"})], "c.tsv") == store.add_documents([("d", {"text": "b"})], "d") == 1
+    assert store.add_documents([("d", {"text": "a"})], "c.tsv") == 1
+    with pytest.raises(StoreError, match="document 'd' has another 'text' than in the store"):
+        store.add_documents([("d", {"text": "b"})], "d")
+    with pytest.warns(RankgaugeWarning, match="1 document has another text than before"):
+        assert store.add_documents([("d", {"text": "b"})], "d", latest_text=True) == 1
     assert (store.counts()["query"], store.counts()["document"]) == (1, 2)
 
 

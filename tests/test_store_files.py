@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shlex
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ pytest.importorskip("sqlalchemy", reason="a store needs SQLAlchemy")
 
 from sqlalchemy import select
 
-from rankgauge.errors import InputError, RankgaugeError
+from rankgauge.errors import InputError, RankgaugeError, RankgaugeWarning
 from rankgauge.read import read_judgments
 from rankgauge.store import schema
 from rankgauge.store.project import Project
@@ -259,7 +260,7 @@ def test_json_lines_of_umbrela(command: Command, shop: Path) -> None:
 def beir(folder: Path, *splits: str) -> Path:
     """A folder of BEIR: more queries and documents than are judged."""
     written(folder / "queries.jsonl", [{"_id": f"q{n}", "text": f"query {n}", "metadata": {}} for n in range(5)])
-    corpus = [{"_id": f"d{n}", "title": f"title {n}", "text": f"text {n}", "metadata": {}} for n in range(50)]
+    corpus = [{"_id": f"d{n}", "title": f"the d{n}", "text": f"text {n}", "metadata": {}} for n in range(50)]
     written(folder / "corpus.jsonl", corpus)
     (folder / "qrels").mkdir()
     for number, split in enumerate(splits):
@@ -279,7 +280,7 @@ def test_a_folder_of_beir(command: Command, shop: Path) -> None:
         ]
         assert [(row["query_id"], row["text"]) for row in rows(store, "query")] == [("q0", "query 0")]
         documents = {row["doc_id"]: json.loads(row["fields"]) for row in rows(store, "document")}
-        assert documents == {f"d{n}": {"title": f"title {n}", "text": f"text {n}", "metadata": {}} for n in (1, 2)}
+        assert documents == {f"d{n}": {"title": f"the d{n}", "text": f"text {n}", "metadata": {}} for n in (1, 2)}
     assert "2 labels of ann" in stored(command, folder, "--split", "train", "--judge", "ann").out
     with Project(shop).store() as store:
         assert [row["query_id"] for row in rows(store, "query")] == ["q0", "q1"]
@@ -332,7 +333,9 @@ def fill(store: Store, chance: random.Random) -> None:
     fields: list[Any] = ["", any_text(chance, 60), 3, 0.1 + 0.2, None, True, ["a", {"b": any_text(chance)}]]
     for at in ("2026-01-01T00:00:00.000+00:00", "2026-01-02T00:00:00.000+00:00"):  # two versions of each
         texts = [{"doc_id": at, "text": any_text(chance), any_text(chance): each} for each in fields]
-        store.add_documents([Document(doc, chance.choice(texts), at) for doc in ids], "f")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankgaugeWarning)
+            store.add_documents([Document(doc, chance.choice(texts), at) for doc in ids], "f", latest_text=True)
     store.add_pairs([Pair(query, doc, chance.choice([None, 0, 7])) for query in ids[:5] for doc in ids[:5]], "f")
     store.add_prompts([{"hash": "h", "name": "plain", "text": any_text(chance, 99)}])
     judges = [Judge("ann", "person"), Judge("gpt", "model", {"model": "m", "parameters": '{"t": 0}', "prompt": "h"})]
@@ -496,7 +499,7 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "a document twice": ("q Q0 d 1 2 t\nq Q0 d 2 1 t\n", SYSTEM, "bad:2: document 'd' is there twice for query 'q'"),
     "query, two texts": ("id\ttext\nq1\ta\nq2\tb\nq1\tc\n", QUERIES, "bad:4: query 'q1' has two texts in this file"),
     "query, other text": ("id\ttext\nq9\ta\nq0\tb\n", QUERIES, "bad:3: query 'q0' has another text in the store"),
-    "document, two texts": ([{"_id": "d", "text": t} for t in "ab"], DOCUMENTS, "bad:2: document 'd' has two texts"),
+    "document, two texts": ([{"_id": "d", "text": t} for t in "ab"], DOCUMENTS, "bad:2: document 'd' has another"),
     "NUL in a query": ([{"_id": "q", "text": "a\0b"}], QUERIES, "bad:1: query 'q': the text holds NUL"),
     "NUL in a tag": ([{"_id": "q", "text": "a", "tag": "b\0"}], QUERIES, "bad:1: query 'q': the text holds NUL"),
     "NUL in a field": ([{"_id": "d", "x": ["a\0"]}], DOCUMENTS, "bad:1: document 'd': the text holds NUL"),

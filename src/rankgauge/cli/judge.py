@@ -42,7 +42,9 @@ LISTED: Final = 10  # answers that are read otherwise than before
         ("check", "output"),
         *(("gullible", each) for each in ("pairs", "repeats", "again", "reparse", "check", "output")),
         *(("gullible", each) for each in ("batch", "batch_results")),
+        *(("latest_text", each) for each in ("gullible", "check", "reparse")),
     ],
+    needs={"latest_text": "pairs"},
     spread=["--batch-results"],
 )
 @click.argument("pairs", required=False, type=FILE, metavar="[PAIRS]")
@@ -63,6 +65,7 @@ LISTED: Final = 10  # answers that are read otherwise than before
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and what it might cost; send nothing.")
 @click.option("--again", is_flag=True, help="Ask anew what failed or was refused.")
+@click.option("--latest-text", is_flag=True, help="Replace stored texts of documents by those of PAIRS.")
 @click.option("--reparse", is_flag=True, help="Read stored answers with the reader of today; ask nothing.")
 @click.option("--check", metavar="HUMAN", help="Judge what people judged, and compare: @people, @labels:NAME, a file.")
 @click.option(
@@ -80,6 +83,7 @@ def judge_pairs(
     repeats: int,
     dry_run: bool,
     again: bool,
+    latest_text: bool,
     reparse: bool,
     check: str | None,
     gullible: int | None,
@@ -127,15 +131,21 @@ def judge_pairs(
     if not asked and not batch_results:
         say([])
     elif dry_run:
-        say([plan_judge(where, config, asked, repeats, again=again) for config in configs], _plan)
+        say(
+            [plan_judge(where, config, asked, repeats, again=again, latest_text=latest_text) for config in configs],
+            _plan,
+        )
     elif batch is not None:
-        say([_batch(where, configs, asked, batch, repeats=repeats, again=again)], _written)
+        say([_batch(where, configs, asked, batch, repeats=repeats, again=again, latest_text=latest_text)], _written)
     else:
         shown = _progress if sys.stderr.isatty() else None
         results = (
-            _from_files(where, configs, asked, batch_results, repeats)
+            _from_files(where, configs, asked, batch_results, repeats=repeats, latest_text=latest_text)
             if batch_results
-            else [ask_judge(where, each, asked, repeats=repeats, again=again, progress=shown) for each in configs]
+            else [
+                ask_judge(where, each, asked, repeats=repeats, again=again, progress=shown, latest_text=latest_text)
+                for each in configs
+            ]
         )
         say(results)
         if output is not None:
@@ -217,7 +227,7 @@ def _fool(
     from rankgauge.judge.gullible import fool_judge, tricks_of
 
     if dry_run:
-        say([plan_judge(where, each, tricks_of(where, each, number)) for each in configs], _plan)
+        say([plan_judge(where, each, tricks_of(where, each, number), latest_text=True) for each in configs], _plan)
         return
     shown = _progress if sys.stderr.isatty() else None
     fooled = [fool_judge(where, config, number, progress=shown) for config in configs]
@@ -236,13 +246,13 @@ def _batch(where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair]
 
 
 def _from_files(
-    where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair], paths: Sequence[str], repeats: int
+    where: Project, configs: Sequence[JudgeConfig], pairs: Sequence[Pair], paths: Sequence[str], **how: Any
 ) -> list[Judged]:
     """What the files of batches say, of whichever judge."""
     from rankgauge.judge.batch import Results, read_batch
 
     results = Results(paths)
-    judged = [read_batch(where, config, pairs, results, repeats) for config in configs]
+    judged = [read_batch(where, config, pairs, results, **how) for config in configs]
     results.check()
     return [replace(each, foreign=results.foreign) for each in judged]
 

@@ -24,8 +24,10 @@ QRELS, RUNS = ("qrels_columns", "qrels_format"), ("run_columns", "run_format")
 # What a file holds → the options that say nothing about it.
 UNREAD: Final = {
     "judge": RUNS,
-    **dict.fromkeys(("system", "runs"), ("repeats", *QRELS)),
-    **dict.fromkeys(("queries", "documents"), ("repeats", "columns", *QRELS, *RUNS)),
+    "system": ("repeats", *QRELS),
+    "runs": ("repeats", "latest_text", *QRELS),
+    "queries": ("repeats", "latest_text", "columns", *QRELS, *RUNS),
+    "documents": ("repeats", "columns", *QRELS, *RUNS),
 }
 
 
@@ -60,6 +62,7 @@ def store() -> None:
 @click.option("--kind", type=click.Choice(["person", "model", "program", "imported"]), help="Of judge.  [imported]")
 @click.option("--repeats", is_flag=True, help="A pair that is there again was judged again.")
 @click.option("--split", metavar="NAME", help="Which judgments of a BEIR folder.  [test]")
+@click.option("--latest-text", is_flag=True, help="Replace stored texts of documents by those of the files.")
 @reading_options
 def import_files(
     files: tuple[str, ...],
@@ -71,6 +74,7 @@ def import_files(
     kind: str | None,
     repeats: bool,
     split: str | None,
+    latest_text: bool,
     reading: Reading,
 ) -> None:
     """Store judgments, runs, or texts from files: each file whole or not at all.
@@ -84,6 +88,7 @@ def import_files(
       rankgauge store import bm25.run dense=new.run --runs
       rankgauge store import monday.run tuesday.run --system bm25
       rankgauge store import queries.tsv --queries
+      rankgauge store import documents.jsonl --documents --latest-text
       rankgauge store import book.json scifact/
     """
     from rankgauge.cli.inputs import Reading
@@ -94,7 +99,7 @@ def import_files(
     from rankgauge.store.transfer import files as made
     from rankgauge.store.transfer.imports import BEIR, Asked, recognise
 
-    asked = Asked(judge, kind, system, split, repeats)
+    asked = Asked(judge, kind, system, split, repeats, latest_text)
     plain = runs or queries or documents or reading != Reading()
     systems = {path: name for name, path in named_paths(files).items()} if runs else dict.fromkeys(files, system)
 
@@ -107,8 +112,12 @@ def import_files(
             raise click.UsageError(f"{path}: is no folder of BEIR, which alone has splits; leave --split out")
         if known is not None:
             return known.store(opened, path, asked)
-        if queries or documents:
-            return (made.import_queries if queries else made.import_documents)(opened, path)
+        if documents:
+            return made.import_documents(opened, path, latest_text=latest_text)
+        if latest_text:
+            raise click.UsageError(f"{path}: holds no texts of documents; leave --latest-text out")
+        if queries:
+            return made.import_queries(opened, path)
         if judge is not None:
             columns, by = reading.columns_of_judgments, Judge(judge, kind or "imported")
             how = {"format": reading.qrels_format, "columns": columns or None}

@@ -57,7 +57,7 @@ def names(context: click.Context, parameter: click.Parameter, value: str | None)
     usual=("pool", "depth", "scale", "guidelines", "fields", "overlap", "raters", "gold", "repeat"),
     excludes=[("pairs", "pool")],
     requires=[("pairs", "pool")],
-    needs={"depth": "pool"},
+    needs={"depth": "pool", "latest_text": "pairs"},
     spread=("--pool",),
 )
 @click.argument("name")
@@ -71,6 +71,7 @@ def names(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--raters", callback=names, metavar="LIST", help="Who may judge: ann,bob.  [everybody]")
 @click.option("--gold", callback=share, metavar="5%", help="Pairs of known grade among them, to check raters by.")
 @click.option("--repeat", callback=share, metavar="3%", help="Pairs that raters are asked twice.")
+@click.option("--latest-text", is_flag=True, help="Replace stored texts of documents by those of PAIRS.")
 @click.option("--show-models", "shows_models", is_flag=True, help="Show what models said, after a rater's own grade.")
 def make(
     name: str,
@@ -79,6 +80,7 @@ def make(
     depth: int,
     scale: str | None,
     guidelines: str | None,
+    latest_text: bool,
     **how: Any,
 ) -> None:
     """Make a task for raters: pairs of a file, or what the runs of the project have found and nobody has judged.
@@ -101,7 +103,8 @@ def make(
     how |= {"scale": Scale.of(scale or "graded", where="--scale"), "guidelines": _text(guidelines)}
     found = _pooled(here, pool, depth) if pool else _read(pairs or "")
     with here.store(write=True) as store:
-        made = make_task(here, store, name, found, runs=pool, who=operator(), **_given(how))
+        latest = latest_text or bool(pool)  # a pool has the texts of the project's own file
+        made = make_task(here, store, name, found, runs=pool, who=operator(), latest_text=latest, **_given(how))
         click.echo(progress(store, made).show(), nl=False)
     click.echo("Next: rankgauge serve", err=True)
 

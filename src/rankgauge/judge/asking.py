@@ -67,11 +67,13 @@ def ask_judge(
     progress: Progress | None = None,
     told: Told | None = None,
     trial: bool = False,
+    latest_text: bool = False,
 ) -> Judged:
     """Ask about every pair that has no answer yet; `again` asks anew what failed or was refused.
 
     `told`: nobody is asked, for the answers are there; those that are stored already change nothing. The answers of a
-    `trial` are kept, too, but neither they are labels nor what is shown a text of the project.
+    `trial` are kept, too, but neither they are labels nor what is shown a text of the project. A pair with another text
+    of its document than is stored is refused; with `latest_text` it is the document's text from then on.
     """
     with ExitStack() as opened:
         store = opened.enter_context(project.store(write=True))
@@ -93,10 +95,10 @@ def ask_judge(
             asker = real
         if trial:
             asker.judge = asker.judge._replace(kind=TRIAL)
+        if not trial:
+            stored.keep_texts(store, prepared.pairs, pairs, latest_text=latest_text)
         prompt = config.prompt
         store.add_prompts([] if config.call else [{"hash": prompt.hash, "name": prompt.name, "text": prompt.text}])
-        if not trial:
-            stored.keep_texts(store, prepared.pairs)
         passing = _Pass(config, store, lease, asker, known, again, progress, len(prepared.questions))
         anew = {each.answer for each in asked}
         passing.reuse([each for each in prepared.questions if each.answer in known and each.answer not in anew])
@@ -283,11 +285,19 @@ THIN: Final = 0.5  # of the probability on the scale's grades, below which an an
 
 
 def plan_judge(
-    project: Project, config: JudgeConfig, pairs: Sequence[Pair], repeats: int = 1, *, again: bool = False
+    project: Project,
+    config: JudgeConfig,
+    pairs: Sequence[Pair],
+    repeats: int = 1,
+    *,
+    again: bool = False,
+    latest_text: bool = False,
 ) -> dict[str, Any]:
     """What a pass would ask, and what it might cost; nothing is sent or stored."""
     with project.store() as store:
         config = with_model(store, config)
+        if not latest_text:
+            stored.check_texts(store, pairs)
         prepared = prepare(project, store, config, pairs, repeats)
         known = stored.answers(store, [each.answer for each in prepared.questions])
         seen, spent = stored.used(store, config.name), stored.spent(store, config.name)

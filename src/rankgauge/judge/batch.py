@@ -75,6 +75,7 @@ def write_batch(
     again: bool = False,
     lines: int = LINES,
     size: int = BYTES,
+    latest_text: bool = False,
 ) -> Batch:
     """Write the questions that have no answer, so many lines and bytes a file; nothing is sent.
 
@@ -82,6 +83,8 @@ def write_batch(
     """
     _check(config, path)
     with project.store() as store:
+        if not latest_text:
+            stored.check_texts(store, pairs)
         prepared = prepare(project, store, config, pairs, repeats)
         known = stored.answers(store, [each.answer for each in prepared.questions])
         seen, spent, ability = (
@@ -320,11 +323,18 @@ class BatchJudge:
 
 
 def read_batch(
-    project: Project, config: JudgeConfig, pairs: Sequence[Pair], results: Results, repeats: int = 1
+    project: Project,
+    config: JudgeConfig,
+    pairs: Sequence[Pair],
+    results: Results,
+    repeats: int = 1,
+    *,
+    latest_text: bool = False,
 ) -> Judged:
     """Keep what files say of pairs, and of others of the pool that have a line; what is stored already stays."""
     judge = BatchJudge(project, config, results)
-    judged = ask_judge(project, config, judge.also(project, pairs, repeats), repeats=repeats, told=judge)
+    every = judge.also(project, pairs, repeats)
+    judged = ask_judge(project, config, every, repeats=repeats, told=judge, latest_text=latest_text)
     if judge.ability != judge.known:
         with project.store(write=True) as store:
             found = judge.ability.to_dict()

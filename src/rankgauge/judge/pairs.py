@@ -26,7 +26,9 @@ KEYS: Final = ("query_id", "query", "need", "doc_id")
 
 
 class Pair(NamedTuple):
-    """A pair to judge; `document` are the fields of the document. `why` says who found it where, if that is asked."""
+    """A pair to judge; `document` are the fields of the document. `why` says who found it where, if that is asked;
+    `place` is the file and line that it was read from.
+    """
 
     query_id: str
     doc_id: str
@@ -34,6 +36,7 @@ class Pair(NamedTuple):
     need: str | None = None
     document: Mapping[str, Any] = {}
     why: Mapping[str, Any] | None = None
+    place: str | None = None
 
 
 def write_pairs(pairs: Sequence[Pair], path: str) -> None:
@@ -158,4 +161,4 @@ def _pair(item: Any, document: Mapping[str, Any], place: str) -> Pair:
         raise FormatError(f"{place}: has no {missing[0]}; a pair has query_id, query, need, doc_id and document")
     query, doc = (id_at(item[name], place) for name in ("query_id", "doc_id"))
     words = [None if item.get(name) is None else str(item[name]) for name in ("query", "need")]
-    return Pair(query, doc, words[0], words[1], document)
+    return Pair(query, doc, words[0], words[1], document, place=place)

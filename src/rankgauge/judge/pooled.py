@@ -51,7 +51,7 @@ def add_pairs(project: Project, pairs: Sequence[Pair]) -> None:
 
         def added(inside: Store) -> None:
             shown = {pair.doc_id: (pair.doc_id, pair.document) for pair in pairs if pair.document}
-            inside.add_documents(shown.values(), "pool")
+            inside.add_documents(shown.values(), "the pool", latest_text=True)  # of the project's own file
             inside.add_pairs([texts.Pair(pair.query_id, pair.doc_id) for pair in pairs], "pool")
 
         store.together(added)

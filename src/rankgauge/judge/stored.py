@@ -26,6 +26,7 @@ __all__ = [
     "Stored",
     "ability",
     "answers",
+    "check_texts",
     "keep_ability",
     "keep_texts",
     "keys",
@@ -99,17 +100,42 @@ def _rows(store: Store, asked: Any) -> Sequence[Any]:
     return store.read(lambda connection: connection.execute(asked).all())
 
 
-def keep_texts(store: Store, pairs: Sequence[judging.Pair]) -> None:
-    """What judges are shown: queries, documents and the pairs themselves."""
+def keep_texts(
+    store: Store,
+    pairs: Sequence[judging.Pair],
+    own: Sequence[judging.Pair] | None = None,
+    *,
+    latest_text: bool = False,
+) -> None:
+    """Store queries, documents and the pairs themselves, as judges see them.
+
+    `own` are the pairs with a text of their own, all without it: another text of a document is refused, and with
+    `latest_text` taken. The texts of the others are the project's, of which the latest counts.
+    """
+    own = pairs if own is None else own
+    bare = {pair[:2] for pair in own if not pair.document}
+    filled = [pair for pair in pairs if pair[:2] in bare]
 
     def added(inside: Store) -> None:
         queries = {pair.query_id: Query(pair.query_id, pair.query, pair.need) for pair in pairs if pair.query}
         inside.add_queries(queries.values(), "pairs")
-        shown = {pair.doc_id: (pair.doc_id, pair.document) for pair in pairs if pair.document}
-        inside.add_documents(shown.values(), "pairs")
+        inside.add_documents(*_documents(filled), latest_text=True)
+        inside.add_documents(*_documents(own), latest_text=latest_text)
         inside.add_pairs([Pair(pair.query_id, pair.doc_id) for pair in pairs], "pairs")
 
     store.together(added)
+
+
+def check_texts(store: Store, pairs: Sequence[judging.Pair]) -> None:
+    """Refuse pairs with another text of a document than is stored, or than another of them has."""
+    store.check_documents(*_documents(pairs))
+
+
+def _documents(pairs: Sequence[judging.Pair]) -> tuple[list[tuple[str, Mapping[str, Any]]], list[str]]:
+    """The documents of pairs that have a text, and the place of each."""
+    shown = [pair for pair in pairs if pair.document]
+    places = [f"{pair.place}: query {pair.query_id!r}" if pair.place else f"query {pair.query_id!r}" for pair in shown]
+    return [(pair.doc_id, pair.document) for pair in shown], places
 
 
 def pool(store: Store, judges: Collection[str]) -> list[tuple[str, str]]:

@@ -109,8 +109,12 @@ def make_task(
     repeat: float = 0.0,
     shows_models: bool = False,
     runs: Sequence[str] = (),
+    latest_text: bool = False,
 ) -> Task:
-    """A task of these pairs, whole or not at all; queries come in the order in which judging them tells most."""
+    """A task of these pairs, whole or not at all; queries come in the order in which judging them tells most.
+
+    Another text of a document than is stored is refused; with `latest_text` it is the document's text from then on.
+    """
     _check(store, name, pairs, overlap, raters, guidelines)
     pairs = _with_texts(store, pairs)
     _check_fields(pairs, fields)
@@ -126,7 +130,7 @@ def make_task(
     }  # fmt: skip
 
     def made(inside: Store) -> int:
-        keep_texts(inside, every)
+        keep_texts(inside, every, latest_text=latest_text)
         added: int = inside.writer.write(lambda connection: _added(connection, row, every, known, opened, who))
         return added
 

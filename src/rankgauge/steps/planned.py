@@ -165,7 +165,9 @@ class _Plan:
             elif not pooled:
                 yield self._step("judge", anew, name, "every pair of the pool has a grade")
             else:
-                plan = plan_judge(self.settings.project, config, [*pooled, *checked], self.settings.repeats)
+                plan = plan_judge(
+                    self.settings.project, config, [*pooled, *checked], self.settings.repeats, latest_text=True
+                )
                 also = f" and {len(checked):,} of the check" if checked else ""
                 of = " of the pool as it is" if anew else ""
                 words = f"{name}: {counted(len(pooled), 'pair')}{of}{also}, {counted(plan['calls'], 'call')} to make"

@@ -36,7 +36,7 @@ from rankgauge.store.transfer.files import read_queries
 from rankgauge.systems import stored
 from rankgauge.systems.call import sources_of
 from rankgauge.systems.documents import corpus_hash, fields_of
-from rankgauge.systems.search import search
+from rankgauge.systems.search import OTHER_TEXT, search
 from rankgauge.validation.labels import UNFIT
 from rankgauge.writers.files import opened
 
@@ -199,6 +199,7 @@ class Work:
                 on = f"go on: rankgauge loop, or without them: rankgauge search {name} --allow-missing"
                 raise LoopOpen(f"search: @{name}:{outcome.run} is open: {lacking}; {on}\n  {outcome.why()}")
             self._keep_code(config)
+            self.cautions += [f"{name}: {counted(outcome.unequal, 'answer')} {OTHER_TEXT}"] if outcome.unequal else []
             self._doubt_documents(config, outcome.run)
             runs[name] = outcome.run
             asked += len(outcome.milliseconds)
@@ -294,7 +295,7 @@ class Work:
             return Step("pool", f"{counted(before['pairs'], 'pair')} to judge in {PAIRS}", kept=True)
         made = self._pool(judged)
         write_pairs(made.pairs, str(self.settings.path(PAIRS)))
-        keep_texts(self.store, made.pairs)
+        keep_texts(self.store, made.pairs, latest_text=True)
         self.pooled = len(made.pairs)
         self.keep("pool", inputs, {"pairs": len(made.pairs)})
         had = f", {made.judged:,} more have a grade" if made.judged else ""
@@ -347,7 +348,12 @@ class Work:
         words = []
         for config in self.settings.judges.values():
             judged = ask_judge(
-                self.project, config, self.pairs, repeats=self.settings.repeats, progress=self._watched(config.name)
+                self.project,
+                config,
+                self.pairs,
+                repeats=self.settings.repeats,
+                progress=self._watched(config.name),
+                latest_text=True,
             )
             self.judged.append(judged)
             _refuse_open(judged)

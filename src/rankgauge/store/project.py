@@ -373,12 +373,14 @@ class Project:
         *,
         repeats: int = 1,
         again: bool = False,
+        latest_text: bool = False,
         **settings: Any,
     ) -> Judged:
         """Have a judge grade pairs: of a file, of (query, document), or what the pool lacks; the answers are stored.
 
         The judge is a table of rankgauge.toml; `settings` are keys of it, or the whole: `call="mine:grade"`. What is
-        answered is not asked again; pairs without a grade are counted: `.open`, `.reasons`.
+        answered is not asked again; pairs without a grade are counted: `.open`, `.reasons`. Another text of a document
+        than is stored is refused; with `latest_text` it is the document's text from then on.
         """
         from rankgauge.judge.asking import ask_judge, open_pairs
         from rankgauge.judge.config import find_judge
@@ -391,7 +393,7 @@ class Project:
             asked = read_pairs(os.fspath(pairs))
         else:
             asked = [pair if isinstance(pair, Pair) else Pair(*pair) for pair in pairs]
-        return ask_judge(self, config, asked, repeats=repeats, again=again)
+        return ask_judge(self, config, asked, repeats=repeats, again=again, latest_text=latest_text)
 
     def status(self) -> Status:
         """What the store holds, what is open, what is stale."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -87,12 +88,18 @@ def run_row(connection: Connection, row: Any) -> RunRow:
 
 
 def add_answers(
-    connection: Connection, several: Sequence[tuple[dict[str, Any], Sequence[Mapping[str, Any]]]]
-) -> list[None]:
-    """Answers of several callers, each with its documents; what failed before is replaced, an answer is kept."""
-    texts.put_documents(connection, [row for _, shown in several for row in shown])
+    connection: Connection, several: Sequence[tuple[dict[str, Any], Sequence[dict[str, Any]]]]
+) -> list[int]:
+    """Answers of several callers, each with its documents; what failed before is replaced, an answer is kept.
+
+    A text that a query changes (a snippet) is no text of the document: the first stays. How many of each answer did.
+    """
+    shown = [(at, texts.TextRow(row)) for at, (_, rows) in enumerate(several) for row in rows]
+    others = {other.at for other in texts.other_texts(connection, [row for _, row in shown], first=True)}
+    texts.put_documents(connection, [each.row for at, (_, each) in enumerate(shown) if at not in others])
     connection.execute(_put_answer(connection.dialect.name), [row for row, _ in several])
-    return [None] * len(several)
+    unequal = Counter(shown[at][0] for at in others)
+    return [unequal[at] for at in range(len(several))]
 
 
 @cache

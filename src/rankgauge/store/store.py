@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, case, func, insert, inspect, literal, select, text
 
-from rankgauge.errors import counted, unknown
+from rankgauge.errors import counted, unknown, way
 from rankgauge.store import judgments, runs, samples, schema, texts
 from rankgauge.store.engine import StoreError, address_of, engine_of, reading, shown, writing
 from rankgauge.store.judgments import Judge, Label, Rated
@@ -82,10 +83,12 @@ class Store:
     def together(self, add: Callable[[Store], T]) -> T:
         """What a function adds to the store that it is given, as one transaction: all of it, or nothing."""
 
+        context = copy_context()  # which options the command has, for what errors advise
+
         def added(connection: Connection) -> T:
             inside = Store(self.engine)
             inside.__dict__["writer"] = Within(connection)
-            return add(inside)
+            return context.run(add, inside)
 
         return self.writer.write(added)
 
@@ -142,17 +145,22 @@ class Store:
         rows = self.read(lambda each: each.execute(asked).all())
         return [Query(*row[:3], None if row[3] is None else json.loads(row[3])) for row in rows]
 
-    def add_documents(self, rows: Iterable[tuple[Any, ...]], source: str | Iterable[str]) -> int:
-        """Documents with their fields; how many are new, or have a new text."""
-        made: dict[str, dict[str, Any]] = {}
-        at = now()
-        for document, place in zip((Document(*row) for row in rows), _places(source), strict=False):
-            row = texts.document_row(document, place, at)
-            version = document.doc_id if document.at is None else f"{document.doc_id} {row['hash']}"
-            if made.setdefault(version, row)["hash"] != row["hash"]:
-                raise StoreError(f"{place}: document {document.doc_id!r} has two texts in this file; keep one")
-        listed = list(made.values())
-        return self.writer.write(lambda connection: texts.add_documents(connection, listed))
+    def add_documents(
+        self, rows: Iterable[tuple[Any, ...]], source: str | Iterable[str], *, latest_text: bool = False
+    ) -> int:
+        """Documents with their fields; how many are new, or have a new text.
+
+        Another text of a document that has one is refused; with `latest_text` it is the document's text from then on.
+        """
+        listed = texts.text_rows((Document(*row) for row in rows), _places(source))
+        remedy = None if latest_text else way("latest_text=True", "--latest-text")
+        return self.writer.write(lambda connection: texts.add_documents(connection, listed, remedy))
+
+    def check_documents(self, rows: Iterable[tuple[Any, ...]], source: str | Iterable[str]) -> None:
+        """Refuse what `add_documents` would; nothing is stored."""
+        listed = texts.text_rows((Document(*row) for row in rows), _places(source))
+        remedy = way("latest_text=True", "--latest-text")
+        self.read(lambda connection: texts.check_documents(connection, listed, remedy))
 
     def add_pairs(self, pairs: Iterable[Pair], source: str) -> int:
         """Documents that are to be judged; how many are new."""
@@ -216,12 +224,16 @@ class Store:
         """An open run, to which answers are added one by one; its number. `about`: depth, sample_id, over_run_id."""
         return self.writer.write(lambda connection: runs.begin(connection, system, config, **about))
 
-    def add_answer(self, run: int, answer: Answer, documents: Mapping[str, Mapping[str, Any]] = NOTHING) -> None:
-        """An answer of an open run, and the fields of its documents; what failed is replaced, an answer is kept."""
+    def add_answer(self, run: int, answer: Answer, documents: Mapping[str, Mapping[str, Any]] = NOTHING) -> int:
+        """An answer of an open run, and the fields of its documents; what failed is replaced, an answer is kept.
+
+        A document that has another text keeps it; how many did.
+        """
         source, at = f"query {answer.query_id!r}", now()
         row = runs.answer_row(answer, source) | {"run_id": run}
         shown = [texts.document_row(Document(*each), source, at) for each in documents.items()]
-        self.writer.write(Batch(runs.add_answers, (row, shown)))
+        unequal: int = self.writer.write(Batch(runs.add_answers, (row, shown)))
+        return unequal
 
     def end_run(self, run: int, state: str = "whole") -> None:
         """Close a run: it is whole or broken."""

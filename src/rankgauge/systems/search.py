@@ -32,6 +32,7 @@ Progress = Callable[[int, int, int], None]  # answered, of how many, how many fa
 Answered = Ranking | str  # or why there is none
 SLOWEST: Final = 3  # queries that are named
 REASONS: Final = 5  # of failures that are named
+OTHER_TEXT: Final = "had another text for a stored document; the stored text stays"
 NOTES: Final = {
     "without scores": "came without scores; minus the rank is stored",
     "equal scores": "came with equal scores; the order they came in is kept, with minus the rank",
@@ -62,6 +63,7 @@ class Outcome:
     notes: Counter[str] = field(default_factory=Counter)
     rankings: dict[str, Ranking] = field(default_factory=dict)  # where nothing is stored
     documents: int = 0
+    unequal: int = 0  # answers with another text of a stored document
     whole: bool = False
     already: bool = False  # it was whole before anything was asked
 
@@ -89,7 +91,8 @@ class Outcome:
         made += [self._times()] if self.milliseconds else []
         if self.whole and self.lacking:
             made += [f"{counted(self.lacking, 'query has', 'queries have')} no results, for there was no answer"]
-        return [*made, *(f"note: {counted(times, 'answer')} {NOTES[note]}" for note, times in self.notes.items())]
+        made += [f"note: {counted(times, 'answer')} {NOTES[note]}" for note, times in self.notes.items()]
+        return [*made, *([f"note: {counted(self.unequal, 'answer')} {OTHER_TEXT}"] if self.unequal else [])]
 
     def check(self, remedy: str = "the same command goes on with it; --allow-missing closes it") -> None:
         """Fail where queries lack an answer; `remedy` says what to do."""
@@ -166,9 +169,9 @@ def search(
         if whole:
             return outcome
 
-        def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> None:
+        def keep(answer: Answer, documents: Mapping[str, Mapping[str, Any]]) -> bool:
             lease.check()
-            store.add_answer(run, answer, documents)
+            return store.add_answer(run, answer, documents) > 0
 
         _ask_all(config, system, left, k, keep, outcome, progress)
         outcome.whole = outcome.lacking == 0 or (allow_missing and not outcome.interrupted)
@@ -242,11 +245,12 @@ def search_files(
         system = config.open(None)
         opened.callback(system.close)
 
-        def keep(answer: Answer, _: Mapping[str, Any]) -> None:
+        def keep(answer: Answer, _: Mapping[str, Any]) -> bool:
             if answer.error is None:
                 outcome.rankings[answer.query_id] = Ranking(answer.doc_ids, answer.scores, {})
                 if spare is not None:
                     spare.add(answer)
+            return False
 
         asked = [Asked(query.query_id, query.text or "", query.need) for query in queries]
         _ask_all(config, system, asked, k, keep, outcome, progress)
@@ -261,11 +265,14 @@ def _ask_all(
     system: System,
     asked: Sequence[Asked],
     k: int,
-    keep: Callable[[Answer, Mapping[str, Mapping[str, Any]]], None],
+    keep: Callable[[Answer, Mapping[str, Mapping[str, Any]]], bool],
     outcome: Outcome,
     progress: Progress | None,
 ) -> None:
-    """Ask with all workers; each answer is kept before its worker asks the next."""
+    """Ask with all workers; each answer is kept before its worker asks the next.
+
+    `keep` says whether a stored document has another text.
+    """
     batches = [asked[at : at + system.batch] for at in range(0, len(asked), system.batch)]
     pool: Pool[Sequence[Asked], list[Answered]] = Pool(config.limits)
     lock = threading.Lock()
@@ -282,10 +289,11 @@ def _ask_all(
         for each, result in zip(done.item, results, strict=True):
             about: dict[str, Any] = {"milliseconds": done.milliseconds, "attempts": done.attempts}
             if isinstance(result, str):
-                keep(Answer(each.query_id, [], [], **about, error=result), {})
+                unequal = keep(Answer(each.query_id, [], [], **about, error=result), {})
             else:
-                keep(Answer(each.query_id, result.doc_ids, result.scores, **about), result.fields)
+                unequal = keep(Answer(each.query_id, result.doc_ids, result.scores, **about), result.fields)
             with lock:
+                outcome.unequal += unequal
                 _count(outcome, each.query_id, result, done.milliseconds)
                 if progress is not None:
                     progress(outcome.queries - outcome.lacking, outcome.queries, len(outcome.failed))

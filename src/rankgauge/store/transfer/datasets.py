@@ -38,7 +38,7 @@ def add_beir(store: Store, path: str, asked: Asked) -> str:
         Document(name, {field: value for field, value in item.items() if field != "_id"})
         for name, item in _texts(path, "corpus.jsonl", {label.doc_id for _, label in given})
     ]
-    new = add_all(store, path, queries, documents, [], given)
+    new = add_all(store, path, queries, documents, [], given, asked)
     words = f"{counted(len(queries), 'query', 'queries')}, {counted(len(documents), 'document')}"
     return f"{words}, {counted(new, 'label')} of {by.name} from {qrels}{again(new, len(given))}"
 
@@ -91,7 +91,7 @@ def add_umbrela(store: Store, path: str, asked: Asked) -> str:
         documents += [] if passage in known.documents else [Document(ids[1], {"text": passage})]
         judged.append((_model(item, asked, place), _answer(item, *ids, place)))
     given = checked(judged, path, asked)
-    new = add_all(store, path, queries, documents, [], given)
+    new = add_all(store, path, queries, documents, [], given, asked)
     failed = sum(label.state == "failed" for _, label in given)
     names = ", ".join(dict.fromkeys(by.name for by, _ in given))
     more = f", {failed:,} of them failed, which are no grades" if failed else ""

@@ -158,10 +158,10 @@ def _queries_in(table: NamedColumns) -> Iterator[Query]:
         yield Query(query, _text(cells.get(named[0])) or "", _text(cells.get(need)), tags or None)
 
 
-def import_documents(store: Store, path: str) -> str:
-    """The texts of documents, with every field that the file has."""
+def import_documents(store: Store, path: str, *, latest_text: bool = False) -> str:
+    """The texts of documents, with every field that the file has; another text of one is refused, or the latest."""
     table = _texts(path, "doc_id")
-    new = store.add_documents(_documents_in(table), _places(table))
+    new = store.add_documents(_documents_in(table), _places(table), latest_text=latest_text)
     return f"{counted(new, 'new document')} from {path}"
 
 

@@ -41,7 +41,9 @@ class Known(NamedTuple):
         """Store it, in one transaction; what was stored."""
         for option, value in asked._asdict().items():
             if value and option not in self.takes:
-                raise InputError(f"{path}: is {self.name}, for which --{option} means nothing; leave it out")
+                raise InputError(
+                    f"{path}: is {self.name}, for which --{option.replace('_', '-')} means nothing; leave it out"
+                )
         return self.added(store, path, asked)
 
 
@@ -118,11 +120,11 @@ def add_pairs(store: Store, path: str, asked: Asked) -> str:
     return f"{counted(store.add_pairs(pairs, path), 'new pair')} from {path}"
 
 
-BEIR: Final = Known("a folder of BEIR", ("judge", "kind", "split", "repeats"), add_beir)
+BEIR: Final = Known("a folder of BEIR", ("judge", "kind", "split", "repeats", "latest_text"), add_beir)
 # What an object has → what the file is.
 KNOWN: Final = (
-    ({"query_doc_pairs"}, Known("a book of Quepid", ("repeats",), add_book)),
-    ({"queries", "docs"}, Known("a snapshot of Quepid", ("system",), add_snapshot)),
+    ({"query_doc_pairs"}, Known("a book of Quepid", ("repeats", "latest_text"), add_book)),
+    ({"queries", "docs"}, Known("a snapshot of Quepid", ("system", "latest_text"), add_snapshot)),
     ({"queries", "case_name"}, Known("a case of Quepid", ("judge", "kind", "repeats"), add_case)),
     ({"query", "passage", "judgment"}, Known("UMBRELA's output", ("judge", "kind", "repeats"), add_umbrela)),
     (JUDGED, Known("judgments of a page", (), add_judged)),

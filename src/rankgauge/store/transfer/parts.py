@@ -25,6 +25,7 @@ class Asked(NamedTuple):
     system: str | None = None
     split: str | None = None
     repeats: bool = False
+    latest_text: bool = False
 
 
 def add_all(
@@ -34,12 +35,13 @@ def add_all(
     documents: Iterable[Document],
     pairs: Iterable[Pair],
     judged: list[Judged],
+    asked: Asked,
 ) -> int:
     """All of it as one transaction; how many judgments are new."""
 
     def added(inside: Store) -> int:
         inside.add_queries(queries, path)
-        inside.add_documents(documents, path)
+        inside.add_documents(documents, path, latest_text=asked.latest_text)
         inside.add_pairs(pairs, path)
         return inside.add_judgments(judged, path)
 

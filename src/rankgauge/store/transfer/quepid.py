@@ -32,7 +32,7 @@ def add_book(store: Store, path: str, asked: Asked) -> str:
         documents += _document(doc, item.get("document_fields"), place)
         judged += [_rated(query, doc, each, place) for each in objects(item, "judgements", place)]
     given = checked(judged, path, asked)
-    new = add_all(store, path, queries, documents, pairs, given)
+    new = add_all(store, path, queries, documents, pairs, given, asked)
     left = len({pair[:2] for pair in pairs} - {label[:2] for _, label in given})
     skipped = sum(label.state != "graded" for _, label in given)
     raters = counted(len({by.name for by, _ in given}), "rater")
@@ -69,7 +69,7 @@ def add_case(store: Store, path: str, asked: Asked) -> str:
             label = Label(query, id_in(each, "doc_id", place), grade_in(each, "rating", place), "")
             judged.append((by, label._replace(raw=json.dumps(each, sort_keys=True))))
     given = checked(judged, path, asked)
-    new = add_all(store, path, queries, [], [], given)
+    new = add_all(store, path, queries, [], [], given, asked)
     words = f"{counted(len(queries), 'query', 'queries')}, {counted(new, 'label')} of {by.name}"
     return f"{words} from {path}{again(new, len(given))}"
 
@@ -106,7 +106,7 @@ def add_snapshot(store: Store, path: str, asked: Asked) -> str:
 
     def added(inside: Store) -> int:
         inside.add_queries(queries, path)
-        inside.add_documents(documents, path)
+        inside.add_documents(documents, path, latest_text=asked.latest_text)
         return inside.add_run(system, config, answers, path, began=_time(snapshot.get("time")))
 
     return f"run {store.together(added)} of {system} from {path}: {counted(len(answers), 'query', 'queries')}"

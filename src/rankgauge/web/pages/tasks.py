@@ -109,7 +109,7 @@ def made_task(desk: Desk, wanted: NewTask, who: str) -> dict[str, Any]:
         pairs = pool_of(desk.project, runs, depth=wanted.depth, keep=False).pairs
         task = make_task(
             desk.project, desk.store, wanted.name, pairs, who=who, scale=scale, runs=[*runs],
-            fields=[*wanted.fields] or None, **how,
+            fields=[*wanted.fields] or None, latest_text=True, **how,
         )  # fmt: skip
     notes = [str(each.message) for each in heard if issubclass(each.category, RankgaugeWarning)]
     return {"task": task.name, "pairs": len(pairs), "notes": notes}
