@@ -257,6 +257,7 @@ def summary(values: list[float]) -> Any:
     return pytest.approx(
         {
             "value": mean,
+            "queries": 3,
             "mean": mean,
             "median": middle,
             "geometric_mean": math.exp(sum(math.log(max(value, 1e-5)) for value in values) / 3),

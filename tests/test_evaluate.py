@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 import rankgauge
+from command import Command
 from rankgauge import Evaluation, Protocol, Result
 from rankgauge.errors import FormatError, InputError, MeasureError, ProtocolError
 from rankgauge.measures.aggregates import AGGREGATES, aggregate
@@ -402,3 +403,30 @@ def test_no_package_is_hidden_by_a_function_of_its_name() -> None:
 def test_no_run_at_all_is_refused() -> None:
     with pytest.raises(InputError, match="there is no run; give one"):
         rankgauge.evaluate_runs({"q": {"d": 1}}, {})
+
+
+def test_the_number_of_queries_is_the_one_behind_the_mean(command: Command, tmp_path: Path) -> None:
+    """A query that the rules leave out is not said to be evaluated; a measure that leaves none out says so."""
+    (tmp_path / "q.txt").write_text("q1 0 a 1\nq1 0 b 2\nq2 0 a 1\nq3 0 a 0\n")
+    (tmp_path / "r.run").write_text("q1 Q0 a 1 9 r\nq1 Q0 c 2 8 r\nq2 Q0 a 1 9 r\nq3 Q0 b 1 9 r\n")
+    (tmp_path / "by.tsv").write_text("query_id\tgroup\nq1\tx\nq2\ty\nq3\ty\n")
+    words = ("eval", "q.txt", "r.run", "-m", "nDCG@10", "--empty", "skip")
+    said = command(*words, cwd=tmp_path).out
+    assert said.splitlines()[1].split() == ["r", "2", "0.6900"]
+    assert "Queries: 2 evaluated; 1 without relevant documents, left out." in said
+    said = command(*words, "-m", "Judged@1", "-m", "NumRet", cwd=tmp_path).out
+    assert said.splitlines()[1].split()[:3] == ["r", "2", "0.6900"]
+    assert "Queries: 2 evaluated (3 for Judged@1); 1 without relevant documents, left out." in said
+    said = command(*words, "--by", "by.tsv", cwd=tmp_path).out
+    assert [line.split()[1:3] for line in said.splitlines()[1:4]] == [["all", "2"], ["x", "1"], ["y", "1"]]
+    (run,) = json.loads(command(*words, "-m", "Judged@1", "--format", "json", cwd=tmp_path).out)["runs"]
+    assert (run["queries"], run["counts"]["queries"], run["counts"]["without_relevant"]) == (3, 3, 1)
+    assert {name: each["queries"] for name, each in run["measures"].items()} == {"nDCG@10": 2, "Judged@1": 3}
+    assert "Queries: 3 evaluated; 1 without relevant documents." in command(*words[:-2], cwd=tmp_path).out
+    page = json.loads(
+        command("report", "q.txt", "r.run", "--empty", "skip", "--format", "json", "-o", "-", cwd=tmp_path).out
+    )
+    (table,) = [
+        block for each in page["sections"] if each["key"] == "judged" for block in each["blocks"] if "rows" in block
+    ]
+    assert table["rows"][0][2] == 2

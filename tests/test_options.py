@@ -217,6 +217,7 @@ def test_a_name_means_the_same_in_every_command() -> None:
         "--from": "convert: a format; loop: a step",
         "--only": "dialects: some of them; loop: a step",
         "--resamples": "bench: of ranks; elsewhere it does nothing",
+        "--again": "a flag; loop: a system",
         "--order": "a rule; pool: which pairs are taken first",
     }
     kinds: dict[str, set[str]] = {}

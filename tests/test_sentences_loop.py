@@ -348,6 +348,18 @@ def more_cautions(found: re.Match[str], case: Any) -> None:
     assert whole(found["n"]) == len(every) - said > 0
 
 
+def answered(found: re.Match[str], case: Any) -> None:
+    told = {name: age for part in found["ages"].split("; ") for name, age in named_ages(part)}
+    assert told == {name: each.age for name, each in case.looped.asked.items()}
+    assert (found["older"] is None) == (set(told.values()) == {"just now"})
+
+
+def named_ages(part: str) -> list[tuple[str, str]]:
+    """Systems and the age of their answers: first, second asked just now."""
+    names, _, age = part.partition(" asked ")
+    return [(name, age) for name in names.split(", ")]
+
+
 def reported(found: re.Match[str], case: Any) -> None:
     assert found["path"] == case.looped.report
 
@@ -399,6 +411,7 @@ RULES: dict[str, Check] = {
     rf"(?P<paid>\S+) for "
     r"the check)?(?:\. People rank (?P<theirs>\S+) first, \S+ (?P<own>\S+))?\.": checked,
     r"Labels by (?P<names>.*)\.": labelled,
+    r"Answers: (?P<ages>.*?)(?:; to ask again: rankgauge loop --again (?P<older>\S+))?\.": answered,
     r"(?P<n>\d+) more cautions? in the report\.": more_cautions,
     r"Report: (?P<path>.*)": reported,
 }

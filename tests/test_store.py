@@ -202,6 +202,40 @@ def test_no_project(command: Command, tmp_path: Path) -> None:
 # ---- databases that are not right ------------------------------------------------------------------------------------
 
 
+def test_a_damaged_schema_is_one_sentence(tmp_path: Path, command: Command) -> None:
+    """SQLite quotes the text of a schema that it cannot read; where a byte of it is flipped, the quote is no UTF-8."""
+    path = tmp_path / "rankgauge.db"
+    (tmp_path / "rankgauge.toml").write_text("")
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        store.add_run("bm25", {}, [Answer("q1", ["a", "b"], [2.0, 1.0])])
+    whole = path.read_bytes()
+    places = [at for at in range(100, 8192, 61) if whole[at]]
+    damaged = 0
+    for at in places:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
+        for write in (False, True):
+            try:
+                with Store.open(f"sqlite:///{path}", write=write) as store:
+                    store.runs()
+            except StoreError as error:
+                sentence = str(error)
+                damaged += sentence.endswith(
+                    "rankgauge.db: the database is damaged; restore a dump (rankgauge store restore)"
+                )
+            for rest in ("-wal", "-shm"):
+                path.with_name(path.name + rest).unlink(missing_ok=True)
+    assert damaged > len(places)
+    at = whole.index(b"CREATE TABLE run") + 7
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
+    for words in (["store", "status"], ["eval", "@labels", "@bm25"], ["store", "upgrade"]):
+        said = command(*words, cwd=tmp_path)
+        assert (said.code, said.out) == (2, "")
+        assert said.err.startswith("error: ")
+        assert said.err.endswith("rankgauge.db: the database is damaged; restore a dump (rankgauge store restore)\n")
+    path.write_bytes(whole.replace(b"bm25", b"bm\xb25"))  # the same of a text in a row
+    assert "the database is damaged" in command("store", "status", cwd=tmp_path).err
+
+
 def test_not_a_database_or_one_of_something_else(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_text("this is not a database, and long enough to be seen as one that is none" * 50)

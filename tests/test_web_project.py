@@ -154,7 +154,7 @@ def test_every_face_of_a_project_has_the_same_means(site: Server) -> None:
     for system in ("stemmed", "reranked"):
         assert f"{rows[system]['nDCG@5']['value']:.4f}" in looped
         assert f"{rows[system]['nDCG@5']['value']:.4f}" in page
-    assert "Per search, reranked reaches " in page
+    assert "Per search, reranked scores " in page
 
 
 # ---- what fails ------------------------------------------------------------------------------------------------------

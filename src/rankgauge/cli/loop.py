@@ -27,9 +27,16 @@ CLEAR = "\r\033[K"  # the line of a terminal
 @click.option("--until", type=STEP, metavar="STEP", help="End after this step.")
 @click.option("--from", "start", type=STEP, metavar="STEP", help="Begin with this step.")
 @click.option("--only", type=STEP, metavar="STEP", help="Do this step alone.")
+@click.option("--again", multiple=True, metavar="NAME", help="Ask this system again, or all of them.")
 @output_options(TEXTS)
 def run_loop(
-    project: str, dry_run: bool, until: str | None, start: str | None, only: str | None, output: Output
+    project: str,
+    dry_run: bool,
+    until: str | None,
+    start: str | None,
+    only: str | None,
+    again: tuple[str, ...],
+    output: Output,
 ) -> None:
     """Sample, search, pool, judge, evaluate, compare, report: as rankgauge.toml describes it.
 
@@ -46,15 +53,16 @@ def run_loop(
       rankgauge loop --dry-run
       rankgauge loop --until pool
       rankgauge loop --from evaluate
+      rankgauge loop --again bm25
     """
     if dry_run:
         from rankgauge.show.text import wrapped
 
-        for step in plan_loop(project):
+        for step in plan_loop(project, again=again):
             click.echo("\n".join(wrapped(f"{step.name:<9}{step.words}")))
         return
     watched = _progress if sys.stderr.isatty() else None
-    looped = loop(project, until=until, start=start, only=only, told=_say, progress=watched)
+    looped = loop(project, until=until, start=start, only=only, again=again, told=_say, progress=watched)
     if looped.evaluation is not None:
         click.echo(err=True)
         deliver(looped, output)

@@ -187,7 +187,12 @@ def _answered(name: str, result: Result, measure: Measure) -> str:
     over = aggregate(result.own_aggregate(measure), values[there], None if weights is None else weights[there])
     if over != over:
         return answers
-    return f"{answers} ({measure} {result[measure]:.4f}, and {over:.4f} over these)"
+    return f"{answers} ({measure} {_number(measure, result[measure])}, and {_number(measure, over)} over these)"
+
+
+def _number(measure: Measure, value: float) -> str:
+    """A value to four decimals; a count as it is."""
+    return f"{value:g}" if measure.definition.aggregate == "sum" else f"{value:.4f}"
 
 
 def _judged_unequal(results: Mapping[str, Result], measure: Measure, pairs: Sequence[Pair]) -> Iterator[Doubt]:
@@ -234,5 +239,5 @@ def _tie_bands(results: Mapping[str, Result], measure: Measure, pairs: Sequence[
         yield Doubt(
             "tie-band",
             f"{measure}: the order of equal scores could undo the difference of {_names(touched)}; {name} alone "
-            f"ranges from {low_end:.4f} to {high_end:.4f}; compare with --ties average",
+            f"ranges from {_number(measure, low_end)} to {_number(measure, high_end)}; compare with --ties average",
         )

@@ -26,7 +26,7 @@ from rankgauge.reports.facts import best_first
 from rankgauge.reports.found import judges_agree, left_open, offline_and_online, two_stages
 from rankgauge.reports.queries import every_query, example_queries
 from rankgauge.reports.trust import Caution, cautions, checks, judged, reproduce, rules, ties
-from rankgauge.show.cells import interval_column, interval_text, is_missing, number_text
+from rankgauge.show.cells import aged, interval_column, interval_text, is_missing, number_text
 from rankgauge.show.marks import VERDICTS, decision_mark, letter
 from rankgauge.show.model import Block, Bullets, Column, Mark, Table, Text, Tile, Tiles, chart_of, ranked, sentence
 from rankgauge.show.sections.comparison import (
@@ -150,6 +150,19 @@ def headline(facts: Facts) -> Iterator[Block]:
         drawn = ", over draws of the sample" if facts.first.design is not None else ""
         ends_of = f"Intervals: t{drawn}" if known else f"No intervals: {facts.first.lacking}"
         yield Text(f"{how_decided(facts.comparison)} Significance level {alpha:g}. {ends_of}.", "note")
+    if asked := _asked(facts):
+        yield Text(f"{asked}.", "note")
+
+
+def _asked(facts: Facts) -> str:
+    """The moment at which each stored run began: as old are the answers behind its numbers."""
+    stored = {name: result.peek.stored for name, result in facts.results.items() if result.peek is not None}
+    began = {
+        name: f"on {each['began'][:10]} at {each['began'][11:16]} UTC"
+        for name, each in stored.items()
+        if "began" in each
+    }
+    return f"Answers: {aged(began)}" if began else ""
 
 
 def sampled(facts: Facts) -> Iterator[Block]:

@@ -122,8 +122,8 @@ def judged(facts: Facts) -> Iterator[Block]:
 
 def _counts(result: Result) -> list[Any]:
     counts, answered = result.counts, result.hits.retrieved[result.hits.retrieved > 0]
-    found = [counts[name] for name in ("queries", "answered", "missing", "without_relevant", "unjudged")]
-    return [*found, float(answered.mean()) if len(answered) else None]
+    found = [counts[name] for name in ("answered", "missing", "without_relevant", "unjudged")]
+    return [result.evaluated, *found, float(answered.mean()) if len(answered) else None]
 
 
 def ties(facts: Facts) -> Iterator[Block]:

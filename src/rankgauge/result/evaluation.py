@@ -223,7 +223,8 @@ def _measure_data(result: Result, measure: Measure) -> Mapping[str, Any]:
     if band is not None:
         ends = band.mean
         return {"mean": None, "value": None, "low": ends.low, "high": ends.high, "exact": ends.exact}
-    return {"value": result[measure], **result.summary(measure), **_sample_data(result, measure)}
+    queries = {"queries": result.averaged[measure]} if measure in result.averaged else {}
+    return {"value": result[measure], **result.summary(measure), **queries, **_sample_data(result, measure)}
 
 
 def _sample_data(result: Result, measure: Measure) -> dict[str, Any]:

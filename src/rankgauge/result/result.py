@@ -290,6 +290,18 @@ class Result(Shown, Mapping[str, float]):
         }
 
     @cached_property
+    def averaged(self) -> dict[Measure, int]:
+        """Measure → the number of queries that its value is taken of, without those that the rules leave out."""
+        numbers = {each: self._selected(values) for each, values in self.measured.items() if values.dtype.kind != "O"}
+        return {each: int((~np.isnan(values)).sum()) for each, values in numbers.items()}
+
+    @property
+    def evaluated(self) -> int:
+        """The number of queries behind the first measure that is no sum; of all, where there is none."""
+        means = [number for each, number in self.averaged.items() if self.own_aggregate(each) != "sum"]
+        return means[0] if means else self.counts["queries"]
+
+    @cached_property
     def judged(self) -> dict[int, float]:
         """Cut-off → mean share of the documents up to it that are judged, of answered queries; every cut-off in use."""
         cutoffs = sorted({m.cutoff for m in self.measured if isinstance(m.cutoff, int)}) or [10]

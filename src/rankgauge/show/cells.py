@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rankgauge.comparison.verdict import p_text, percent
@@ -12,7 +12,7 @@ from rankgauge.errors import InputError, choices
 from rankgauge.show.model import Column, Mark, Options, Page, Table, every_block
 
 __all__ = ["LEFT", "MISSING", "Cell", "cell_text", "interval_text", "is_missing", "minus", "number_text", "p_text"]
-__all__ += ["chosen_table", "drawable", "interval_column", "plain_value", "printable", "shown_rows"]
+__all__ += ["aged", "chosen_table", "drawable", "interval_column", "plain_value", "printable", "shown_rows"]
 
 MISSING: Final = "–"
 SIGN: Final = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number
@@ -181,3 +181,9 @@ def chosen_table(page: Page, options: Options, format: str) -> Table:
         what = repr(options.only) if options.only else f"for {format}"
         raise InputError(f"there is no table {what}{named}")
     return chosen[0]
+
+
+def aged(ages: Mapping[str, str]) -> str:
+    """Names with their ages, those of the same age together: live, reranked asked just now; fixed asked 3 days ago."""
+    together = {age: [name for name, each in ages.items() if each == age] for age in dict.fromkeys(ages.values())}
+    return "; ".join(f"{', '.join(names)} asked {age}" for age, names in together.items())

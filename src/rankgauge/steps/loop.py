@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -23,21 +23,29 @@ def loop(
     until: str | None = None,
     start: str | None = None,
     only: str | None = None,
+    again: str | Iterable[str] = (),
     told: Told | None = None,
     progress: Progress | None = None,
 ) -> Looped:
     """Do the steps that a project's rankgauge.toml describes, or go on where they stopped.
 
     `folder` is the project's, or its file. `until` ends after a step, `start` begins with one, `only` does one alone;
-    what comes before is taken as it is stored. A step whose inputs have not changed is not done again. `told` is called
+    what comes before is taken as it is stored. A step whose inputs have not changed is not done again. `again` names
+    systems whose answers may have changed, or is "all": they are asked again, and what reranks them. `told` is called
     with every step when it is done, `progress` with the name of a system or a judge, how many it answered, of how many,
     and how many failed.
     """
-    wanted, project = _wanted(until, start, only), _project(folder)
+    wanted, names, project = _wanted(until, start, only), _names(again), _project(folder)
+    if names and "search" not in wanted:
+        words = (
+            "the step search is left out, so nothing can be asked again; drop --again, or --until, --from and --only"
+        )
+        raise InputError(words)
     from rankgauge.steps.settings import read_settings
     from rankgauge.steps.work import opened_work
 
-    with opened_work(read_settings(project), progress) as work:
+    settings = read_settings(project)
+    with opened_work(settings, progress, settings.named(names)) as work:
         for name in wanted:
             step = getattr(work, f"do_{name}")()
             work.steps.append(step)
@@ -46,12 +54,20 @@ def loop(
         return work.looped()
 
 
-def plan_loop(folder: str | os.PathLike[str] = ".") -> list[Step]:
-    """What each step would do and why, or why there is nothing to do; nothing is asked, sent or stored."""
+def plan_loop(folder: str | os.PathLike[str] = ".", *, again: str | Iterable[str] = ()) -> list[Step]:
+    """What each step would do and why, or why there is nothing to do; nothing is asked, sent or stored.
+
+    `again` is that of `loop`.
+    """
     from rankgauge.steps.planned import planned
     from rankgauge.steps.settings import read_settings
 
-    return [*planned(read_settings(_project(folder)))]
+    settings = read_settings(_project(folder))
+    return [*planned(settings, settings.named(_names(again)))]
+
+
+def _names(again: str | Iterable[str]) -> list[str]:
+    return [again] if isinstance(again, str) else [*again]
 
 
 def _project(folder: str | os.PathLike[str]) -> Project:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from rankgauge.errors import RankgaugeError
 from rankgauge.shown import Shown
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from rankgauge.judge.judged import Judged
     from rankgauge.result import Evaluation
 
-__all__ = ["LoopOpen", "Looped", "Progress", "Step"]
+__all__ = ["ALL", "NOW", "Answers", "LoopOpen", "Looped", "Progress", "Step"]
 
+ALL: Final = "all"  # of the systems, where they are asked again
+NOW: Final = "just now"  # the age of answers of this loop
 Progress = Callable[[str, int, int, int], None]  # system or judge, how much is done, of how much, how much failed
 
 
@@ -34,9 +36,20 @@ class Step(NamedTuple):
     kept: bool = False
 
 
+class Answers(NamedTuple):
+    """The answers of a system: the address of their run, the moment at which it began, and their age in words."""
+
+    run: str
+    began: str
+    age: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Looped(Shown):
-    """What came of the loop: its steps, and what they found, as far as it went; `unfit`: judges that cannot judge."""
+    """What came of the loop: its steps, and what they found, as far as it went.
+
+    `unfit` are judges that cannot judge; `asked` has the answers of every system, with their age.
+    """
 
     shown_by: ClassVar[str] = "looped"
 
@@ -50,6 +63,7 @@ class Looped(Shown):
     report: str | None = None
     cautions: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()
+    asked: Mapping[str, Answers] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -65,6 +79,12 @@ class Looped(Shown):
     def agreement(self) -> dict[str, str]:
         """Judge → how far it agrees with people, in a line, where it was checked."""
         return {each["judge"]: agreement_in_brief(each["judge"], each, each.get("paid", "")) for each in self.checked}
+
+    @property
+    def older(self) -> str:
+        """The system whose answers are those of an earlier loop; all where there are several, nothing where none."""
+        names = [name for name, each in self.asked.items() if each.age != NOW]
+        return ALL if len(names) > 1 else "".join(names)
 
     def check(self) -> None:
         """Refuse labels of judges that cannot judge."""
@@ -83,4 +103,5 @@ class Looped(Shown):
             "report": self.report,
             "cautions": list(self.cautions),
             "unfit": list(self.unfit),
+            "asked": {name: each._asdict() for name, each in self.asked.items()},
         }

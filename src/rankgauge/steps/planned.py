@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +27,10 @@ __all__ = ["planned"]
 NEVER = "was never asked this, as it is now"
 
 
-def planned(settings: Settings) -> Iterator[Step]:
+def planned(settings: Settings, again: Collection[str] = ()) -> Iterator[Step]:
     """A step or, of several judges, several; `kept` where there is nothing to do."""
     with _opened(settings) as store:
-        plan = _Plan(settings, None if store is None else Work(settings, store, None))
+        plan = _Plan(settings, None if store is None else Work(settings, store, None, again))
         yield plan.sample()
         yield plan.search()
         yield plan.pool()
@@ -63,6 +63,7 @@ class _Plan:
 
     def __init__(self, settings: Settings, work: Work | None) -> None:
         self.settings, self.work = settings, work
+        self.due = {} if work is None else work.due()
         self.after = ""  # the step before that would run
         self.runs: dict[str, int] = {}  # that are whole, and stay
         queries = settings.queries
@@ -121,10 +122,10 @@ class _Plan:
         earlier = stored.earlier_run(store, config.name, config.identity_in(self.settings.project), **scope)
         if earlier is None:
             return NEVER
+        if self.work.is_due(config.name, self.due):
+            return self.due[config.name].why
         if earlier.state != "whole":
             return f"@{config.name}:{earlier.number} lacks answers"
-        if self.work.code_changed(config):
-            return "the code of its function has changed"
         self.runs[config.name] = earlier.number
         return ""
 
@@ -177,7 +178,8 @@ class _Plan:
         if not path.is_file() or self.work is None:
             return None, []
         queries = [query.query_id for query in self.work.store.queries()]
-        pooled = read_pairs(str(path))
+        chosen = self.work.known("pool")
+        pooled = [] if chosen is not None and not chosen["pairs"] else read_pairs(str(path))
         said = {} if self.settings.check is None else said_of(self.settings.check, queries)
         judged = [Pair(query, doc) for query, each in said.items() for doc in each]
         known = {pair[:2] for pair in pooled}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +12,7 @@ from rankgauge.judge.config import JudgeConfig, find_judge
 from rankgauge.judge.evaluated import EVALUATE, TEXTS, evaluated
 from rankgauge.judge.pool import ORDERS
 from rankgauge.sampling.draw import METHODS
+from rankgauge.steps.looped import ALL
 from rankgauge.store.project import FILE
 from rankgauge.systems.call import function_of
 from rankgauge.systems.config import (
@@ -100,6 +101,13 @@ class Settings:
     def path(self, name: str) -> Path:
         """A file of the project."""
         return self.project.folder / name
+
+    def named(self, again: Iterable[str]) -> frozenset[str]:
+        """The systems that are to be asked again: those of these names, or all."""
+        names = {*again}
+        for name in sorted(names - {*self.systems, ALL}):
+            raise InputError(unknown(f"--again: there is no system {name!r}", name, self.systems))
+        return frozenset(self.systems if ALL in names else names)
 
 
 def read_settings(project: Project) -> Settings:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -25,13 +25,15 @@ from rankgauge.judge.stored import keep_texts
 from rankgauge.read import read_judgments
 from rankgauge.read.tables import TEXTS
 from rankgauge.sampling.sample import sample
+from rankgauge.show.cells import aged
 from rankgauge.shown import clean
-from rankgauge.steps.looped import Looped, LoopOpen, Step
+from rankgauge.steps.looped import NOW, Answers, Looped, LoopOpen, Step
 from rankgauge.steps.settings import Settings
 from rankgauge.store import schema
-from rankgauge.store.rows import digest, insert_into, now, written
+from rankgauge.store.rows import ago, digest, insert_into, now, written
 from rankgauge.store.store import Store
 from rankgauge.store.transfer.files import read_queries
+from rankgauge.systems import stored
 from rankgauge.systems.call import sources_of
 from rankgauge.systems.documents import corpus_hash, fields_of
 from rankgauge.systems.search import search
@@ -58,25 +60,35 @@ QUERIES: Final = f"{OUT}/queries.tsv"
 
 
 @contextmanager
-def opened_work(settings: Settings, progress: Progress | None) -> Iterator[Work]:
+def opened_work(settings: Settings, progress: Progress | None, again: Collection[str] = ()) -> Iterator[Work]:
     """The steps, with a store that is made where there is none."""
     project = settings.project
     (project.folder / OUT).mkdir(exist_ok=True)
     Store.open(project.address, create=True).close()
     with project.store(write=True) as store:
-        yield Work(settings, store, progress)
+        yield Work(settings, store, progress, again)
+
+
+class Due(NamedTuple):
+    """A system of which a new run is due: the number of its last run when it became so, and why."""
+
+    last: int | None
+    why: str
 
 
 class Work:
-    """The steps, on one store; what an earlier step found is remembered there."""
+    """The steps, on one store; what an earlier step found is remembered there. `again`: systems to be asked anew."""
 
-    def __init__(self, settings: Settings, store: Store, progress: Progress | None) -> None:
-        self.settings, self.store, self.progress = settings, store, progress
+    def __init__(
+        self, settings: Settings, store: Store, progress: Progress | None, again: Collection[str] = ()
+    ) -> None:
+        self.settings, self.store, self.progress, self.again = settings, store, progress, again
         self.project = settings.project
         self.steps: list[Step] = []
         self.judged: list[Judged] = []
         self.checked: list[Mapping[str, Any]] = []
         self.cautions: list[str] = []
+        self.fresh: set[str] = set()  # systems all of whose answers this loop was given
         self.pooled = 0
         self.evaluation: Evaluation | None = None
         self.comparison: Comparison | None = None
@@ -88,6 +100,7 @@ class Work:
         return Looped(
             str(name), tuple(self.steps), self.pooled, tuple(self.judged), tuple(self.checked), self.evaluation,
             self.comparison, self.written, tuple(self.cautions), self._unfit(),
+            self.answers if "numbers" in vars(self) else {},
         )  # fmt: skip
 
     def _unfit(self) -> tuple[str, ...]:
@@ -174,40 +187,67 @@ class Work:
         number = None if self.sample_name is None else self.store.samples()[self.sample_name]
         given = self.settings.queries.get("file")
         queries = None if given is None else read_queries(str(self.settings.path(given)))
-        runs, words, asked = {}, [], 0
+        runs, asked, due = {}, 0, self.due()
+        if due:
+            self.keep("again", sorted(due), due)
         for name, config in self.settings.systems.items():
             taken = None if config.rerank else queries
-            how: dict[str, Any] = {"again": self._begin(config), "sample": number, "progress": self._watched(name)}
+            how: dict[str, Any] = {"again": self.is_due(name, due), "sample": number, "progress": self._watched(name)}
             outcome = search(self.project, config, taken, given or "", config.depth, **how)
             if not outcome.whole:
                 lacking = f"{outcome.lacking:,} of {counted(outcome.queries, 'query', 'queries')} lack an answer"
                 on = f"go on: rankgauge loop, or without them: rankgauge search {name} --allow-missing"
                 raise LoopOpen(f"search: @{name}:{outcome.run} is open: {lacking}; {on}\n  {outcome.why()}")
-            self._whole(config)
+            self._keep_code(config)
             self._doubt_documents(config, outcome.run)
             runs[name] = outcome.run
             asked += len(outcome.milliseconds)
-            words.append(f"@{name}:{outcome.run}")
+            self.fresh |= {name} if not outcome.already and not outcome.before else set()
         self.keep("search", runs, {"runs": runs})
+        if due:
+            self.keep("again", [], {})
+        words = aged({each.run: each.age for each in self.answers.values()})
         of = counted(asked, "query was", "queries were")
-        return Step("search", f"{', '.join(words)}" + (f"; {of} asked" if asked else ""), kept=not asked)
+        return Step("search", words + (f"; {of} asked" if asked else ""), kept=not asked)
 
-    def _begin(self, config: Config) -> bool:
-        """Whether a new run is due: the last one is whole, and the code of the function that made it has changed."""
-        code, anew = digest(sources_of(config)), self.code_changed(config)
-        if anew:  # an interrupted run goes on, whatever is mended in the code meanwhile
-            self.keep(f"code of {config.name}", code, {"code": code, "whole": False})
-        return anew
+    def due(self) -> dict[str, Due]:
+        """The systems that are to be asked anew, with those that rerank them; what was interrupted is still to be done.
 
-    def code_changed(self, config: Config) -> bool:
-        """Whether the last run was made, whole, by other code than there is now."""
-        before = self.known(f"code of {config.name}")
-        return before is not None and bool(before["whole"]) and before["code"] != digest(sources_of(config))
+        A run that was begun since is gone on with, whatever is mended in the code meanwhile.
+        """
+        before = {
+            name: Due(*each) for name, each in (self.known("again") or {}).items() if name in self.settings.systems
+        }
+        found = before if any(self._is_open(name, each) for name, each in before.items()) else {}
+        for name, config in self.settings.systems.items():
+            if name not in found and (why := self._why_again(config, found)):
+                last = stored.last_run(self.store, name)
+                found[name] = Due(None if last is None else last.number, why)
+        return found
 
-    def _whole(self, config: Config) -> None:
+    def is_due(self, name: str, due: Mapping[str, Due]) -> bool:
+        """Whether a new run is to be begun: none was since it became due."""
+        last = stored.last_run(self.store, name)
+        return name in due and due[name].last == (None if last is None else last.number)
+
+    def _is_open(self, name: str, due: Due) -> bool:
+        last = stored.last_run(self.store, name)
+        return last is None or last.number == due.last or last.state != "whole"
+
+    def _why_again(self, config: Config, due: Collection[str]) -> str:
+        """The reason for which a system is to be asked anew."""
+        if config.name in self.again:
+            return "--again names it"
+        code = self.known(f"code of {config.name}")
+        if code is not None and code["code"] != digest(sources_of(config)):
+            return "the code of its function has changed"
+        return f"{config.rerank} is asked before it" if config.rerank in due else ""
+
+    def _keep_code(self, config: Config) -> None:
+        """Remember the code of the function that made a whole run."""
         code = digest(sources_of(config))
-        if self.known(f"code of {config.name}") != (found := {"code": code, "whole": True}):
-            self.keep(f"code of {config.name}", code, found)
+        if self.known(f"code of {config.name}", code) is None:
+            self.keep(f"code of {config.name}", code, {"code": code})
 
     def _doubt_documents(self, config: Config, run: int | None) -> None:
         """Say where a system was not asked again though the documents have changed: of most, nobody knows whether they
@@ -218,7 +258,7 @@ class Work:
         elif self.known(name, self._documents) is None:
             self.cautions.append(
                 f"the documents have changed since {config.name} was asked; if it searches them, ask it again: "
-                f"rankgauge search {config.name} --again"
+                f"rankgauge loop --again {config.name}"
             )
 
     @cached_property
@@ -228,6 +268,15 @@ class Work:
         if found is None or set(found["runs"]) != set(self.settings.systems):
             raise InputError("the systems have not been asked yet; begin with that: rankgauge loop --until search")
         return {name: found["runs"][name] for name in self.settings.systems}
+
+    @cached_property
+    def answers(self) -> dict[str, Answers]:
+        """System → its answers, with their age."""
+        began = {name: stored.began_at(self.store, number) for name, number in self.numbers.items()}
+        return {
+            name: Answers(f"@{name}:{self.numbers[name]}", at, NOW if name in self.fresh else ago(at))
+            for name, at in began.items()
+        }
 
     @cached_property
     def runs(self) -> dict[str, Run]:

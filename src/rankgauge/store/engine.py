@@ -17,6 +17,7 @@ from rankgauge.errors import RankgaugeError
 __all__ = ["StoreError", "StoreLost", "address_of", "engine_of", "reading", "told", "writing"]
 
 PAGE: Final = 8192  # bytes: several rankings fit into a page
+NO_TEXT: Final = "Could not decode to UTF-8"  # Python's words for a damaged text in a row
 WAIT: Final = 30  # seconds for which one process waits for another that writes
 # File systems over a network, by how their names begin: SQLite's log does not work there.
 NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs", "fuse.s3fs")
@@ -115,12 +116,17 @@ def told(url: URL) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise _told(url, error) from error
+    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema, and Python cannot read the quote
+        if url.get_backend_name() != "sqlite":
+            raise
+        raise StoreError(f"{shown(url)}: {_SQLITE['CORRUPT']}") from error
 
 
 def _told(url: URL, error: DBAPIError) -> StoreError:
     where, said = shown(url), str(error.orig).strip().split("\n")[0]
     if url.get_backend_name() == "sqlite":
-        known = _SQLITE.get(getattr(error.orig, "sqlite_errorname", "").removeprefix("SQLITE_"))
+        name = getattr(error.orig, "sqlite_errorname", "").removeprefix("SQLITE_")
+        known = _SQLITE.get("CORRUPT" if said.startswith(NO_TEXT) else name)
         return StoreError(f"{where}: {known}" if known else f"{where}: {said}")
     for words, meaning in _POSTGRES.items():
         if words in str(error.orig):

@@ -259,6 +259,7 @@ class Project:
         made.source = found.address + "?" * (found.state != "whole")
         made.tag = system
         made.stored = {"system": system, "run": found.number, "state": found.state, "lacking": found.lacking}
+        made.stored = made.stored | {"began": found.began}
         made.stored = made.stored | ({"over": over[0]} if over else {}) | ({"sample": found.sample} if drawn else {})
         if found.lacking:
             made.remarks = [("RG402", f"{found.lacking:,} of {counted(found.queries, 'query', 'queries')}")]

@@ -13,10 +13,12 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, bindparam, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from rankgauge.errors import counted
 from rankgauge.store.engine import StoreError
 
 __all__ = [
     "MANY",
+    "ago",
     "digest",
     "id_of",
     "identifier",
@@ -34,6 +36,7 @@ __all__ = [
 
 T = TypeVar("T")
 MANY: Final = 10_000  # rows of one statement
+UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60))  # with their seconds
 LONGEST: Final = 1_000  # bytes of an id: PostgreSQL's indexes hold a query and a document of this length
 # Made once, for `json.dumps` makes one for every value.
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
@@ -43,6 +46,17 @@ HALF: Final = re.compile("[\ud800-\udfff]")
 def now() -> str:
     """This moment, as stores write it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def ago(at: str, until: str | None = None) -> str:
+    """The age of a stored moment in the largest unit that fits, by default now: 3 days ago.
+
+    >>> ago("2026-11-17T08:00:00.000+00:00", "2026-11-20T12:00:00.000+00:00")
+    '3 days ago'
+    """
+    seconds = (datetime.fromisoformat(until or now()) - datetime.fromisoformat(at)).total_seconds()
+    fit = next((each for each in UNITS if seconds >= each[1]), None)
+    return "less than a minute ago" if fit is None else f"{counted(int(seconds // fit[1]), fit[0])} ago"
 
 
 def digest(value: Any) -> str:

@@ -19,9 +19,11 @@ __all__ = [
     "Earlier",
     "answered",
     "asked_in",
+    "began_at",
     "earlier_run",
     "failures",
     "fields",
+    "last_run",
     "last_sample",
     "sample_of",
     "scope_of",
@@ -97,6 +99,20 @@ def earlier_run(store: Store, system: str, config: Mapping[str, Any], **scope: i
     found = found.where(*(run[name].is_not_distinct_from(value) for name, value in scope.items()))
     row = store.read(lambda each: each.execute(found.order_by(run.run_id.desc()).limit(1)).first())
     return None if row is None else Earlier(*row)
+
+
+def last_run(store: Store, system: str) -> Earlier | None:
+    """The last run of a system, however it was configured."""
+    run, about = schema.run.c, schema.system.c
+    found = select(run.run_id, run.state).join(schema.system, about.system_id == run.system_id)
+    found = found.where(about.name == system).order_by(run.run_id.desc()).limit(1)
+    row = store.read(lambda each: each.execute(found).first())
+    return None if row is None else Earlier(*row)
+
+
+def began_at(store: Store, run: int) -> str:
+    """The moment at which a run began."""
+    return str(store.read(lambda each: each.scalar(select(schema.run.c.began).where(schema.run.c.run_id == run))))
 
 
 def scope_of(store: Store, run: int) -> tuple[int | None, list[str]]:

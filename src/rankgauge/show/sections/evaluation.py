@@ -54,7 +54,7 @@ def _run_table(evaluation: Evaluation) -> Table:
         for group, part in [("all", result), *result.by.items()]:
             lead = [result.name, group] if grouped else [result.name]
             values = [part.value_or_band(measure) for measure in part.measures]
-            rows.append([*lead, part.counts["queries"], *values])
+            rows.append([*lead, part.evaluated, *values])
     best = [
         len(columns) + at
         for at, measure in enumerate(evaluation.measures)
@@ -78,7 +78,7 @@ def sample_table(evaluation: Evaluation) -> Table:
             lead = [result.name, group] if grouped else [result.name]
             for per, own in (("search", part.per("search")), ("query", part.per("query"))):
                 values = [(own.value_or_band(each), own.estimate(each)[1:]) for each in own.measures]
-                rows.append([*lead, per, own.counts["queries"], *(cell for both in values for cell in both)])
+                rows.append([*lead, per, own.evaluated, *(cell for both in values for cell in both)])
     return Table("values", "", columns, rows)
 
 
@@ -152,14 +152,21 @@ def _rules(result: Result) -> Iterator[tuple[str, Any]]:
 
 
 def _count_words(results: Sequence[Result]) -> Iterator[str]:
-    counts = results[0].counts
-    yield f"{counts['queries']:,} evaluated"
+    first, counts = results[0], results[0].counts
+    others: dict[int, list[str]] = {}
+    for measure, number in first.averaged.items():
+        if number != first.evaluated and first.own_aggregate(measure) != "sum":
+            others.setdefault(number, []).append(str(measure))
+    besides = "; ".join(f"{number:,} for {', '.join(names)}" for number, names in others.items())
+    evaluated = {result.name: result.evaluated for result in results}
+    yield f"{_whose(evaluated)} evaluated{f' ({besides})' if besides else ''}"
     for key, words in (("missing", "not answered"), ("unjudged", "without judgments, left out")):
         numbers = {result.name: result.counts[key] for result in results}
         if any(numbers.values()):
             yield f"{_whose(numbers)} {words}"
     if counts["without_relevant"]:
-        yield f"{counts['without_relevant']:,} without relevant documents"
+        left_out = ", left out" if min(first.averaged.values(), default=counts["queries"]) < counts["queries"] else ""
+        yield f"{counts['without_relevant']:,} without relevant documents{left_out}"
 
 
 def _whose(numbers: dict[str, int]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rankgauge.comparison.verdict import percent, verdict
 from rankgauge.errors import counted
-from rankgauge.show.cells import interval_column
+from rankgauge.show.cells import aged, interval_column
 from rankgauge.show.model import Bullets, Column, Notes, Section, Table, capital
 from rankgauge.validation.labels import FAMILY, JUDGES
 
@@ -78,7 +78,7 @@ def _table(evaluation: Evaluation, comparison: Comparison | None) -> Table:
             row += [own[first], own.estimate(first)[1:]]
         row += [] if sampled else [result[first]]
         rows.append([*row, *(result[each] for each in others), result.judged[k]])
-    queries = counted(evaluation.first.counts["queries"], "query", "queries")
+    queries = counted(evaluation.first.evaluated, "query", "queries")
     return Table("systems", f"{first} of {queries}{_meaning(comparison)}", columns, rows)
 
 
@@ -91,7 +91,15 @@ def _meaning(comparison: Comparison | None) -> str:
     return f"; verdicts{per}, with {percent(pair.alpha)} interval and p"
 
 
+def _answers(looped: Looped) -> Iterator[str]:
+    """The age of every system's answers, and the command that has it asked again."""
+    if looped.asked:
+        again = f"; to ask again: rankgauge loop --again {looped.older}" if looped.older else ""
+        yield f"Answers: {aged({name: each.age for name, each in looped.asked.items()})}{again}."
+
+
 def _rests_on(looped: Looped) -> Iterator[str]:
+    yield from _answers(looped)
     checks = looped.agreement
     labels = None if looped.evaluation is None else looped.evaluation.first.judgments
     if labels is not None and labels.credit and labels.judges != [each.judge for each in looped.judged]:

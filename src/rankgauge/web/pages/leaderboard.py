@@ -46,7 +46,7 @@ def leaderboard(site: Site, measure: str = "", group: str = "", baseline: str = 
     rows = [*_standings(evaluation, wanted, estimates, order, comparison, against)]
     pending = ["verdicts"] if answer is not None and answer.pending else []
     blocks = [*_blocks(rows, answer, wanted, against, group, evaluation)]
-    queries, design = counted(evaluation.first.counts["queries"], "query", "queries"), evaluation.first.design
+    queries, design = counted(evaluation.first.evaluated, "query", "queries"), evaluation.first.design
     controls = [*measure_controls(wanted)]
     controls += [choice("Queries", "group", collection.group_names, group, "all")] if collection.groups else []
     controls += [choice("Baseline", "baseline", names, against)] if len(names) > 1 else []

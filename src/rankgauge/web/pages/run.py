@@ -123,7 +123,7 @@ def _tiles(result: Result, measure: Measure, found: Estimate, values: Values | s
             continue
         below = f"judged, the mean{per or ' over queries'}" if beside.name == "Judged" else ""
         yield Tile(f"{beside}{per}", Column("", "number"), result[beside], below)
-    yield Tile("queries", Column("", "count"), result.counts["queries"], _counts(result))
+    yield Tile("queries", Column("", "count"), result.evaluated, _counts(result))
 
 
 def _kind(result: Result, measure: Measure) -> str:
@@ -141,7 +141,7 @@ def _groups(result: Result, measure: Measure) -> Table:
     parts = {"all": result, **result.by}
     columns: list[tuple[Column, list[Any]]] = [
         (Column("group"), [*parts]),
-        (Column("queries", "count"), [each.counts["queries"] for each in parts.values()]),
+        (Column("queries", "count"), [each.evaluated for each in parts.values()]),
         *(
             (Column(str(each), _kind(result, each)), [part[each] for part in parts.values()])
             for each in result.measures
@@ -153,7 +153,7 @@ def _groups(result: Result, measure: Measure) -> Table:
 def _coverage(result: Result) -> Iterator[Block]:
     counts = result.counts
     rows: list[list[Any]] = [
-        ["queries evaluated", counts["queries"]],
+        ["queries evaluated", result.evaluated],
         ["answered by the run", counts["answered"]],
         ["not answered", counts["missing"]],
         ["with nothing relevant", counts["without_relevant"]],
