@@ -64,7 +64,7 @@ def answers(of: str = OF, level: str = LEVEL) -> dict[str, re.Pattern[str]]:
         ),
         "one": re.compile(
             rf"One query cannot show a difference: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER})"
-            rf" (?P<measure>\S+)(?: per (?:search|query))?\. Judge at least 6 queries{SECOND}$"
+            rf"{of}\. Judge at least 6 queries{SECOND}$"
         ),
         "few": re.compile(
             rf"Too few queries to tell: (?P<a>\S+) − (?P<b>\S+) is (?P<signed>{NUMBER}){of} \({sure}{DECIDES}\); "

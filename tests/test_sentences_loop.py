@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from collections import Counter
@@ -504,12 +505,20 @@ SCORES = [
 GRADES = ["honest", "2", "3 - honest", "number({seed}, document['text']) % 4", "min(honest, 1)"]
 
 
+def worth(seed: int, query: str, text: str) -> int:
+    """The grade that an honest judge gives there."""
+    return int(hashlib.md5(f"{seed} {query} {text} worth".encode()).hexdigest(), 16) % 1000 % 4
+
+
 def project_of(random: np.random.Generator, folder: Path, at: int) -> Path:
-    """A tiny project: systems, judge, log and people, each of some kind."""
+    """A tiny project: systems, judge, log and people, each of some kind; the first judge is no judge, the second is."""
     folder.mkdir()
     module, seed = f"engine_of_loop_{at}", f'"{at}"'
-    score, grade = (str(random.choice(kinds)).format(seed=seed) for kinds in (SCORES, GRADES))
+    score, grade = (str(random.choice(kinds)) for kinds in (SCORES, GRADES))
     sampled, size = bool(random.random() < 0.5), int(random.choice([2, 4, 20]))
+    if at < 2:
+        grade, size = ("2", "honest")[at], 20
+    score, grade = score.format(seed=seed), grade.format(seed=seed)
     size = size if sampled or size > 2 else 1
     queries = f'log = "log.csv"\nsample = {size}' if sampled else 'file = "queries.tsv"'
     settings = {"queries": queries, "module": module, "depth": int(random.choice([3, 8]))}
@@ -523,7 +532,12 @@ def project_of(random: np.random.Generator, folder: Path, at: int) -> Path:
     (folder / "queries.tsv").write_text("query_id\tquery\n" + "".join(f"{text}\t{text}\n" for text in texts[:size]))
     documents = "".join(f'{{"id": "d{each}", "text": "text {each}"}}\n' for each in range(20))
     (folder / "documents.jsonl").write_text(documents)
-    people = [(text, f"d{each}", int(random.integers(0, 4))) for text in texts for each in range(4)]
+    agrees = at == 1 or random.random() < 0.5
+    people = [
+        (text, f"d{each}", worth(at, text, f"text {each}") if agrees else int(random.integers(0, 4)))
+        for text in texts
+        for each in range(4)
+    ]
     quoted = "".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in people)
     (folder / "people.txt").write_text(quoted)
     return folder
@@ -554,7 +568,7 @@ def test_every_sentence_of_a_whole_loop_holds(cases: int, tmp_path: Path, monkey
                 looped.check()
         else:
             looped.check()
-    assert cases < 40 or 0 < ended < cases
+    assert 0 < ended < cases
 
 
 def unfit(looped: Looped) -> bool:

@@ -13,7 +13,7 @@ from scipy import stats
 
 import rankgauge
 from rankgauge.comparison.plan import Deviation, plan
-from rankgauge.errors import RankgaugeError
+from rankgauge.errors import InputError, RankgaugeError
 from rankgauge.stats.choice import CRITERIA
 from rankgauge.stats.correlation import COEFFICIENTS
 from rankgauge.stats.power import power_of, power_of_range
@@ -151,7 +151,10 @@ def test_every_sentence_of_a_plan_holds(cases: int) -> None:
     random, forms = np.random.default_rng(39), set()
     for _ in range(cases):
         case = plan_of(random)
-        case.plan = plan(case.given, **case.how)
+        try:
+            case.plan = plan(case.given, **case.how)
+        except InputError:  # a pilot of systems that are equal
+            continue
         forms |= {told(words, PLAN, case) for words in printed(case.plan)}
     assert len(forms) >= len(PLAN) - 2
     assert cases < ALL or forms == PLAN.keys()

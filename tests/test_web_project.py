@@ -126,6 +126,16 @@ def test_the_page_of_a_system_has_checked_what_is_stored(site: Server) -> None:
         assert "The files were not checked" not in site.get(f"/run?run={run}").text
 
 
+def test_every_page_with_values_says_whose_labels_they_rest_on(site: Server) -> None:
+    stages = "retrieved=stemmed&reranked=reranked"
+    for address in ("/", "/compare", f"/funnel?{stages}", "/run?run=bm25"):
+        assert "labels by stand-in" in unescape(site.get(address).text), address
+    first = unescape(site.get("/").text)
+    assert "On this log, stemmed is better than bm25 by 0.0140 nDCG@5 per search" in first
+    assert "stand-in agrees with people less than is asked for" in first
+    assert "labels by" not in site.get("/playground").text
+
+
 def test_every_face_of_a_project_has_the_same_means(site: Server) -> None:
     rows = {row["system"]: row for row in site.get("/index.json").json()["systems"]}
     funnel = site.get("/funnel.json?retrieved=stemmed&reranked=reranked&measure=nDCG@5").json()

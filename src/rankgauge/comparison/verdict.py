@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankgauge.comparison.pairs import Pair
 
 __all__ = ["BETTER", "NOT_SIGNIFICANT", "OPPOSITE", "OPTIMISTIC", "WORSE", "change_text", "decide", "p_text", "percent"]
-__all__ += ["ends_text", "one_unit", "smallest_p", "units_text", "verdict"]
+__all__ += ["ends_text", "one_unit", "same_words", "smallest_p", "units_text", "verdict"]
 
 BETTER: Final = "better"
 WORSE: Final = "worse"
@@ -53,11 +53,10 @@ def _answer(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
         apart = f"{exactly}{number(abs(pair.difference))}{measure}"
         each = f" on each of {pair.queries:,} queries" if pair.constant else ""
         return f"{pair.a} is {pair.decision} than {pair.b} by {apart}{each} ({sure})"
-    if pair.ties == pair.queries > 1:
-        return f"No difference: {pair.a} and {pair.b} have the same {pair.measure} on all {pair.queries:,} queries"
+    if pair.ties == pair.queries:
+        return same_words(pair.a, pair.b, pair.measure, pair.queries)
     if 1 in (pair.queries, pair.clusters):
-        difference = 0.0 if pair.ties == pair.queries else pair.difference
-        return one_unit(pair.a, pair.b, difference, measure or f" {pair.measure}", number, one=pair.queries == 1)
+        return one_unit(pair.a, pair.b, pair.difference, measure, number, clusters=pair.queries > 1)
     apart = f"{pair.a} − {pair.b} is {number(pair.difference)}{measure} ({_sure(pair, number, brief)})"
     if pair.units < FEW:
         few = units_text(pair.units, pair.clusters) + " left to chance" * (pair.units < pair.queries)
@@ -72,6 +71,12 @@ def _answer(pair: Pair, number: Callable[[float], str], brief: bool) -> str:
     return f"No clear winner: {apart}; minimum detectable effect {number(pair.detectable)}"
 
 
+def same_words(a: str, b: str, measure: str, queries: int) -> str:
+    """The answer where no query differs."""
+    every = f"all {queries:,} queries" if queries > 1 else "the one query"
+    return f"No difference: {a} and {b} have the same {measure} on {every}"
+
+
 def one_unit(
     a: str,
     b: str,
@@ -79,12 +84,10 @@ def one_unit(
     measure: str,
     number: Callable[[float], str] = "{:z.4f}".format,
     *,
-    one: bool = True,
+    clusters: bool = False,
 ) -> str:
     """The answer where there is one query, or one cluster of queries, which shows nothing of others."""
-    if not difference and one:
-        return f"No difference: {a} and {b} have the same{measure} on the one query"
-    what, more = ("query", "queries") if one else ("cluster of queries", "clusters")
+    what, more = ("cluster of queries", "clusters") if clusters else ("query", "queries")
     return (
         f"One {what} cannot show a difference: {a} − {b} is {number(difference)}{measure}. Judge at least {FEW} {more}"
     )

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rankgauge.comparison.verdict import BETTER, NOT_SIGNIFICANT, WORSE, change_text, one_unit, p_text, percent, verdict
+from rankgauge.comparison.verdict import (
+    BETTER,
+    NOT_SIGNIFICANT,
+    WORSE,
+    change_text,
+    one_unit,
+    p_text,
+    percent,
+    same_words,
+    verdict,
+)
 from rankgauge.errors import counted
 from rankgauge.reports.facts import best_first
 from rankgauge.reports.found import judges_agree, left_open, offline_and_online, two_stages
@@ -75,9 +85,11 @@ def _alone(facts: Facts) -> str:
     values, subject = facts.first, facts.subject
     queries, measure = counted(len(values.queries), "query", "queries"), f"{facts.measure}{values.per}"
     if len(facts.focus) == 2:
-        apart = values.mean(subject) - values.mean(facts.focus[1])
-        one = facts.wanted.clusters is None or len(values.queries) == 1
-        return f"{one_unit(*facts.focus, 0.0 if abs(apart) <= TIE else apart, f' {measure}', one=one)}."
+        apart, number = values.mean(subject) - values.mean(facts.focus[1]), len(values.queries)
+        if number == 1 and abs(apart) <= TIE:
+            return f"{same_words(*facts.focus, facts.measure, 1)}."
+        clusters = facts.wanted.clusters is not None and number > 1
+        return f"{one_unit(*facts.focus, apart, f' {measure}', clusters=clusters)}."
     ends = facts.interval_of[facts.measure][subject]
     sure = "" if is_missing(ends[0]) else f" ({percent(facts.wanted.settings.alpha)} interval {interval_text(ends)})"
     return f"{measure} of {subject} is {number_text(values.mean(subject))} over {queries}{sure}."
