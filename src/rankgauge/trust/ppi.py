@@ -262,5 +262,5 @@ def _known(each: Powered, *, bounded: bool, alpha: float, judged: int, lowest: f
         Estimate(one.value, *known_interval(one[1:], bounded, alpha, judged, lowest))
         for one in (each.people, each.powered)
     )
-    unknown_yet = {} if powered.low == powered.low else {"needed": None, "needed_alone": None}
-    return replace(each, people=people, powered=powered, **unknown_yet)
+    made = replace(each, people=people, powered=powered)
+    return made if powered.low == powered.low else replace(made, needed=None, needed_alone=None)
