@@ -26,6 +26,7 @@ from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
 from rankgauge.matching.match import match
 from rankgauge.matching.ranking import whole
 from rankgauge.protocol import RULES, Empty, Order, Protocol, Rules, Ties
+from rankgauge.show.model import Table
 from rankgauge.stats.inference import Queries, differences, mean_interval
 from samples import DOCS, GRADES, SCORES, Nested, nested
 

@@ -44,7 +44,7 @@ def test_the_rules_are_typed_once_for_people_and_once_for_type_checkers() -> Non
         (settings.Method, settings.METHODS),
         (settings.Also, settings.ALSO),
         (sets.Repeated, sets.POLICIES),
-        (ppi.Interval, ppi.INTERVALS),
+        (ppi.Interval, [*ppi.INTERVALS, *ppi.IDLE]),
         (choice.CriterionName, choice.CRITERIA),
         (align.Labels, align.LABELS),
         (protocol.Duplicates, RULES["duplicates"]),

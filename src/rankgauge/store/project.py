@@ -23,6 +23,7 @@ from rankgauge.trust.judges.sets import POLICIES
 if TYPE_CHECKING:
     from rankgauge.dtypes import Floats
     from rankgauge.judge.judged import Judged
+    from rankgauge.judge.pairs import Pair
     from rankgauge.judge.pool import Pool
     from rankgauge.read import Judgments
     from rankgauge.result import Evaluation, Result
@@ -369,7 +370,7 @@ class Project:
     def judge(
         self,
         judge: str,
-        pairs: str | os.PathLike[str] | Iterable[tuple[str, str]] | None = None,
+        pairs: str | os.PathLike[str] | Iterable[tuple[str, str] | Pair] | None = None,
         *,
         repeats: int = 1,
         again: bool = False,
