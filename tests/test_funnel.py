@@ -26,6 +26,7 @@ from rankgauge.explanation.funnel.funnel import LOSSES, PARTS, Funnel, funnel
 from rankgauge.matching.match import match
 from rankgauge.matching.ranking import whole
 from rankgauge.protocol import RULES, Empty, Order, Protocol, Rules, Ties
+from rankgauge.show.model import Table
 from rankgauge.stats.inference import Queries, differences, mean_interval
 from samples import DOCS, GRADES, SCORES, Nested, nested
 
@@ -233,7 +234,8 @@ def test_a_reranker_that_gains_nothing_is_best_left_out() -> None:
         "candidates." in shown
     )
     assert "idle: no higher than without it." in shown
-    rows = next(t.rows for s in found.sections() for t in s.blocks if getattr(t, "key", "") == "stage-depth")
+    tables = [block for section in found.sections() for block in section.blocks if isinstance(block, Table)]
+    rows = next(table.rows for table in tables if table.key == "stage-depth")
     assert rows[0] == [0, None, None, 1.0, 1.0]
 
 
