@@ -234,7 +234,7 @@ def test_a_reranker_that_gains_nothing_is_best_left_out() -> None:
         "candidates." in shown
     )
     assert "idle: no higher than without it." in shown
-    tables = (block for section in found.sections() for block in section.blocks if isinstance(block, Table))
+    tables = [block for section in found.sections() for block in section.blocks if isinstance(block, Table)]
     rows = next(table.rows for table in tables if table.key == "stage-depth")
     assert rows[0] == [0, None, None, 1.0, 1.0]
 

@@ -104,7 +104,7 @@ def judged_of(random: np.random.Generator) -> Judged:
         off = kind == "off" and random.random() < 0.4
         failed = ("failed", None, "the answer is 7, which is not on the scale 0–3")
         outcomes["q", f"d{at}", 1] = failed if off else ("graded", grade, None)
-    paid = {"cost": 0.01, "currency": "$", "calls": pairs} if random.random() < 0.3 else {}
+    paid: dict[str, Any] = {"cost": 0.01, "currency": "$", "calls": pairs} if random.random() < 0.3 else {}
     return Judged("ruler", "function", GRADED, pairs, outcomes=outcomes, **paid)
 
 
@@ -254,6 +254,7 @@ def sample_lacking(found: re.Match[str], case: Any) -> None:
 
 
 def kappa_said(found: re.Match[str], case: Any) -> dict[str, Any]:
+    check: dict[str, Any]
     (check,) = [each for each in case.looped.checked if each["judge"] == found["judge"]]
     kappa: dict[str, Any] = check["kappa"]
     assert near(found["kappa"], kappa["value"])
@@ -296,6 +297,7 @@ def below_bar(found: re.Match[str], case: Any) -> None:
 
 
 def judged_by(found: re.Match[str], case: Any) -> Judged:
+    judged: Judged
     (judged,) = [each for each in case.looped.judged if each.judge == found["judge"]]
     return judged
 

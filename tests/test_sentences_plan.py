@@ -27,13 +27,14 @@ def plan_of(random: np.random.Generator) -> SimpleNamespace:
     """A deviation or a pilot, and questions to it."""
     how: dict[str, Any] = {"power": float(random.choice([0.8, 0.9, 0.5])), "alpha": float(random.choice([0.05, 0.01]))}
     how["systems"], how["with_baseline"] = int(random.choice([2, 2, 3, 6])), bool(random.random() < 0.3)
-    sizes = {"differences": [0.02], "margins": [0.01], "interval_widths": [0.05, 0.1], "query_counts": [10, 400]}
-    for name, values in sizes.items():
+    sizes: dict[str, list[Any]] = {"differences": [0.02], "margins": [0.01], "interval_widths": [0.05, 0.1]}
+    sizes["query_counts"] = [10, 400]
+    for name, several in sizes.items():
         if random.random() < 0.4:
-            how[name] = values[: int(random.integers(1, 3))]
+            how[name] = several[: int(random.integers(1, 3))]
     how["expected"] = float(random.choice([0.0, -0.005, 0.01]))
     given: Any = float(random.choice([0.05, 0.2, 0.31]))
-    values = None
+    values: Any = None
     if random.random() < 0.5:
         queries, systems = int(random.choice([4, 12, 40])), int(random.choice([2, 4]))
         ids = [f"q{at:02}" for at in range(queries)]
@@ -52,8 +53,8 @@ def plan_of(random: np.random.Generator) -> SimpleNamespace:
 
 
 def shared_alpha(case: Any) -> float:
-    systems = case.how["systems"]
-    return case.how["alpha"] / ((systems - 1) if case.how["with_baseline"] else systems * (systems - 1) // 2)
+    systems: int = case.how["systems"]
+    return float(case.how["alpha"]) / ((systems - 1) if case.how["with_baseline"] else systems * (systems - 1) // 2)
 
 
 def finds(found: re.Match[str], case: Any, queries: int, deviation: float) -> float:
@@ -63,7 +64,7 @@ def finds(found: re.Match[str], case: Any, queries: int, deviation: float) -> fl
         freedom = queries - 1
         mean = stats.chi.mean(freedom) / np.sqrt(freedom)
         level = stats.t.ppf(1 - how["alpha"] / 2, freedom)
-        return 2 * level * mean * deviation / np.sqrt(queries) / size
+        return float(2 * level * mean * deviation / np.sqrt(queries) / size)
     if "a gate" in found[0]:
         away = size + how["expected"]
         return power_of(deviation, away, queries, alpha=how["alpha"], sides=1)

@@ -413,15 +413,17 @@ def decisions(case: Any, judge: str) -> dict[tuple[str, str], str]:
     return {(pair.a, pair.b): pair.decision for pair in compared.pairs}
 
 
+def moved(one: str, other: str) -> str:
+    """What becomes of a significant difference, under another judge."""
+    open_ = "not significant"
+    if one != open_ and other != open_:
+        return "kept" if one == other else "turned round"
+    return "lost" if one != open_ else "gained" if other != open_ else ""
+
+
 def changed(found: re.Match[str], case: Any) -> None:
     here, there = decisions(case, "ann"), decisions(case, found["judge"])
-    open_ = "not significant"
-    is_so = {
-        "lost": lambda one, other: one != open_ == other,
-        "gained": lambda one, other: one == open_ != other,
-        "turned round": lambda one, other: open_ not in (one, other) and one != other,
-    }[found["how"]]
-    pairs = {f"{a} and {b}" for (a, b), decision in here.items() if is_so(decision, there[a, b])}
+    pairs = {f"{a} and {b}" for (a, b), decision in here.items() if moved(decision, there[a, b]) == found["how"]}
     said = found["pairs"].split("; ")
     more = sum(whole(each.split()[1]) for each in said if each.endswith(" more"))
     named = {each for each in said if not each.endswith(" more")}

@@ -262,5 +262,5 @@ def _known(each: Powered, *, bounded: bool, alpha: float, judged: int, lowest: f
         Estimate(one.value, *known_interval(one[1:], bounded, alpha, judged, lowest))
         for one in (each.people, each.powered)
     )
-    made = replace(each, people=people, powered=powered)
-    return made if powered.low == powered.low else replace(made, needed=None, needed_alone=None)
+    found = replace(each, people=people, powered=powered)
+    return found if powered.low == powered.low else replace(found, needed=None, needed_alone=None)
