@@ -212,7 +212,7 @@ class Design:
         return about | {
             "per": self.per,
             "population": self.population,
-            "effective_queries": {per: size if isfinite(size) else None for per, size in sizes.items()},
+            "effective_queries": {f"per_{per}": size if isfinite(size) else None for per, size in sizes.items()},
             "fixed": self.sample.fixed,
             "warnings": [*self.doubts("search"), *self.few(*PER)],
         }
