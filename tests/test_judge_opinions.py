@@ -117,7 +117,7 @@ def test_a_digit_has_an_expected_grade_and_a_mass(folder: Path, command: Command
         again = command(*words, "--prompt", "digit")
         assert (said.code, again.code, server.calls) == (0, 0, PAIRS)
     for each in (said, again):
-        caution = "Caution: 7 answers had less than half of the probability on the scale's grades."
+        caution = "Caution: In 7 answers, the model put less than half of its probability on valid grades."
         assert caution in flat(each.out)
     kept = {doc: (grade, expected, mass) for doc, grade, expected, mass in
             rows("SELECT doc_id, grade, expected, mass FROM judgment")}  # fmt: skip
@@ -127,7 +127,7 @@ def test_a_digit_has_an_expected_grade_and_a_mass(folder: Path, command: Command
 
 
 def test_a_model_that_changes_is_said(folder: Path, command: Command) -> None:
-    both = r"Caution: more than one model has answered as petra: petrograph-\d, petrograph-\d\."
+    both = r"Caution: Two models answered under the name petra: petrograph-\d, petrograph-\d\. Their grades are mixed\."
     with chatting("changing") as server:
         words = ("judge", "pairs.jsonl", "--judge", "petra", "--base-url", server.url, "--model", MODEL)
         said = command(*words)
@@ -142,7 +142,7 @@ def test_a_model_that_changes_is_said(folder: Path, command: Command) -> None:
         assert "Caution" not in command("judge", "first.jsonl", *about, "--base-url", server.url).out
     with chatting("another model") as server:
         later = command("judge", "pairs.jsonl", *about, "--base-url", server.url)
-        assert "Caution: more than one model has answered as anna: " in flat(later.out)
+        assert "Caution: Two models answered under the name anna: " in flat(later.out)
 
 
 def test_two_documents_are_compared_in_python_only(folder: Path, command: Command) -> None:

@@ -142,7 +142,7 @@ def test_details_show_every_caution(files: Path, command: Command) -> None:
     words = "compare qrels.txt old.run new.run constant.run --by by.csv"
     detailed = paragraphs(of(command, files, words, "--details").out)
     assert detailed[-1] == paragraphs(of(command, files, words, "--notes").out)[-1]
-    assert of(command, files, words, "--details", "--quiet").out.count("unadjusted p") == 1
+    assert of(command, files, words, "--details", "--quiet").out.count("Adjusted for 3 comparisons\n") == 1
 
 
 def test_in_python_the_way_to_see_more_is_pythons(files: Path) -> None:
