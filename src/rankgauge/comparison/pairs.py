@@ -27,6 +27,10 @@ __all__ = ["NO_INTERVAL", "Family", "Pair", "Reading", "compare_groups", "compar
 __all__ += ["pair_indices"]
 
 NO_INTERVAL: Final[Interval] = (NAN, NAN)
+# Fields of a pair that are those of its answer.
+ANSWERED: Final = (
+    "p", "exact", "units", "effective", "changed", "telling", "unseen", "constant", "census", "skewness",
+)  # fmt: skip
 OTHER: Final[dict[Population, Population]] = {"log": "future", "future": "log"}
 
 
@@ -293,7 +297,6 @@ def _pair(
         len(values.queries),
         found.difference,
         _known(interval, values),
-        p=answer.p,
         p_t=paired.t_test(drawn),
         d_z=effect,
         g_z=effect * paired.hedges(found.freedom),
@@ -303,22 +306,14 @@ def _pair(
         both_zero=int(((a == 0) & (b == 0)).sum()),
         detectable=NAN if interval is None else detectable_share(settings.alpha) * (interval[1] - interval[0]),
         deviation=found.error * float(np.sqrt(units.effective)),
-        skewness=answer.skewness,
-        exact=answer.exact,
         better=paired.posterior(drawn, 0.0, float("inf")),
-        units=answer.units,
-        effective=answer.effective,
-        changed=answer.changed,
-        telling=answer.telling,
-        unseen=answer.unseen,
-        constant=answer.constant,
-        census=answer.census,
         within_rope=None if rope is None else paired.posterior(drawn, -rope, rope),
         tost=None if settings.margin is None else paired.tost(drawn, settings.margin),
         others=_rank_tests(a - b, settings, largest),
         clusters=None if values.clusters is None else len(units),
         per=values.unit,
         population=values.population,
+        **{name: getattr(answer, name) for name in ANSWERED},
         **known,
     )
 
