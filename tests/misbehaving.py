@@ -218,7 +218,7 @@ class Handler(BaseHTTPRequestHandler):
     def say_echo(self, first: bool) -> None:
         """What it was sent comes back in every part of an answer."""
         sent = " ".join([self.path, *self.headers.values(), json.dumps(self.server.bodies[-1])])
-        self.say({"hits": [{"id": "a", "score": 1.0, "title": sent}], "sent": sent})
+        self.say({"hits": [{"id": "echo", "score": 1.0, "title": sent}], "sent": sent})
 
     def say_echo_in_ids(self, first: bool) -> None:
         self.say({"hits": [{"id": self.server.bodies[-1]["key"], "score": 1.0}]})

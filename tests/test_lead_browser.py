@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from browser import Seen, check_every_look, watched
 from lead_app import JUDGES, listening
+from rankgauge.errors import RankgaugeWarning
 from rankgauge.raters.disputes import Decision, adjudication, decide
 from rankgauge.raters.tasks import task_of
 from rankgauge.store import schema
@@ -279,7 +280,9 @@ def test_a_text_that_does_not_come_is_not_decided_about(browser: Any, own: App) 
 
 def test_a_document_of_a_megabyte_is_folded(browser: Any, own: App) -> None:
     first = adjudication(own.desk.project, own.desk.store).open[0]
-    own.desk.store.add_documents([(first.doc_id, {"title": "Long", "text": "shoes and " * 120_000})], "test")
+    document = (first.doc_id, {"title": "Long", "text": "shoes and " * 120_000})
+    with pytest.warns(RankgaugeWarning, match="another text"):
+        own.desk.store.add_documents([document], "test", latest_text=True)
     with visited(browser, own, "/adjudicate") as seen:
         settled(seen)
         words = seen.page.locator("#decide .paper .words")
