@@ -65,7 +65,7 @@ SECTION_NOTES = {
     ),
     "compare": (
         f"`rankgauge.compare` of a table of values: all {math.comb(SYSTEMS, 2):,} pairs of {SYSTEMS} systems on "
-        f"{QUERIES:,} queries with step-down max-T, one pair of them, and two systems on {MANY_QUERIES:,} queries; "
+        f"{QUERIES:,} queries with single-step max-T, one pair of them, and two systems on {MANY_QUERIES:,} queries; "
         f"against `scipy.stats.permutation_test` (vectorised, one pair, {PAIR_FLIPS:,} resamples) from the differences "
         "and from the two samples. rankgauge's time is that of the whole comparison with intervals, effect sizes and "
         "warnings, scipy's that of its one p-value; the peak is that of the process. All that is found must be the "
